@@ -1,13 +1,14 @@
 """Postback configs that point to this machine while a command runs.
 
 The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, and
-locks it until it ends. A file without a lock belongs to a run that was killed, and the next one deletes its configs.
-An address would prove less: containers may share the home folder, and each has its own 127.0.0.1.
+renews the time of that file while it lives. The configs in a file that was not renewed for minutes belong to a run that
+was killed, and other runs delete them. No process or address has to be found for that, so that it also works between
+containers and hosts that share the home folder.
 """
 
+import asyncio
 import json
 import os
-import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import anyio
 import attrs
 import typer
 
@@ -29,6 +29,9 @@ from gateway_async.models.codes import PostbackResource
 _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILES: Final = "listen-*.jsonl"
+_RENEWAL_SECONDS: Final = 15.0
+_LEASE_SECONDS: Final = 120.0
+"""Time without a renewal after which a run counts as killed."""
 
 
 @attrs.frozen
@@ -61,7 +64,7 @@ class TemporaryConfigs:
 
     @asynccontextmanager
     async def create(self, address: str) -> AsyncIterator[int]:
-        """Create the configs for a block, and yield their number. Configs that a killed run left are deleted first.
+        """Create the configs for a block, and yield their number. Configs that a killed run left are deleted.
 
         Args:
             address: the address that is listened on.
@@ -73,26 +76,15 @@ class TemporaryConfigs:
         if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
             raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
         async with AsyncGateway.from_env() as gateway:
-            owner = {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")}
-            folder = _state_folder()
-            await _remove_abandoned(gateway, folder, owner)
-            file, config_ids = folder / _FILES.replace("*", uuid.uuid4().hex), list[str]()
-            descriptor = create_private(file)
-            _lock(descriptor)
+            lease = _Lease(gateway, {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")})
+            renewal = asyncio.create_task(lease.renew_often())
             try:
                 for new in self._requests(self.url or address):
-                    config = await gateway.postback_configs.create(new)
-                    config_ids.append(config.id)
-                    os.write(descriptor, json.dumps({**owner, "id": config.id}).encode() + b"\n")
-                    os.fsync(descriptor)
-                yield len(config_ids)
+                    lease.add((await gateway.postback_configs.create(new)).id)
+                yield len(lease.config_ids)
             finally:
-                try:
-                    are_removed = await _remove(gateway, config_ids)
-                finally:
-                    os.close(descriptor)  # Windows does not delete an open file
-                if are_removed:
-                    await anyio.Path(file).unlink(missing_ok=True)
+                renewal.cancel()
+                await lease.end()
 
     def _requests(self, url: str) -> Iterator[PostbackConfigCreate]:
         for resource in self.resources:
@@ -110,6 +102,58 @@ class TemporaryConfigs:
                 )
 
 
+class _Lease:
+    """The file that names the configs of a run, and shows that the run lives.
+
+    Args:
+        gateway: the client that deletes configs.
+        owner: the gateway and the user that the configs belong to.
+    """
+
+    def __init__(self, gateway: AsyncGateway, owner: Mapping[str, str]) -> None:
+        self.config_ids: list[str] = []
+        self._gateway = gateway
+        self._owner = owner
+        self._file = _state_folder() / _FILES.replace("*", uuid.uuid4().hex)
+        os.close(create_private(self._file))
+
+    def add(self, config_id: str) -> None:
+        """Write down a config."""
+        self.config_ids.append(config_id)
+        with self._file.open("ab") as file:
+            file.write(json.dumps({**self._owner, "id": config_id}).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    async def renew_often(self) -> None:
+        """Renew the lease, and delete the configs of runs that have not renewed theirs."""
+        while True:
+            try:
+                self._file.touch()
+                await self._remove_abandoned()
+            except OSError as error:
+                warn(f"cannot renew {self._file}: {error.strerror}")
+            await asyncio.sleep(_RENEWAL_SECONDS)
+
+    async def end(self) -> None:
+        """Delete the configs; the file remains if one is left."""
+        if await _remove(self._gateway, self.config_ids):
+            self._file.unlink(missing_ok=True)
+
+    async def _remove_abandoned(self) -> None:
+        now = self._file.stat().st_mtime  # by the clock that sets the times of all files in the folder
+        for path in sorted(self._file.parent.glob(_FILES)):
+            with suppress(FileNotFoundError):  # another run may have removed it
+                if now - path.stat().st_mtime < _LEASE_SECONDS:
+                    continue
+                entries = [entry for entry in _entries(path.read_bytes()) if entry.items() >= self._owner.items()]
+                if entries:
+                    number = len(entries)
+                    warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
+                    if await _remove(self._gateway, [entry["id"] for entry in entries]):
+                        path.unlink()
+
+
 def _is_remote(base_url: str) -> bool:
     return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
@@ -121,46 +165,10 @@ def _state_folder() -> Path:
     return folder
 
 
-async def _remove_abandoned(gateway: AsyncGateway, folder: Path, owner: Mapping[str, str]) -> None:
-    """Delete the configs of runs that were killed."""
-    for path, config_ids in _find_abandoned(folder, owner):
-        number = len(config_ids)
-        warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
-        if await _remove(gateway, config_ids):
-            await anyio.Path(path).unlink(missing_ok=True)
-
-
-def _find_abandoned(folder: Path, owner: Mapping[str, str]) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the files of killed runs with the ids in them. A file is locked until the next one is yielded."""
-    for path in sorted(folder.glob(_FILES)):
-        with suppress(FileNotFoundError), path.open("rb") as file:  # another run may have removed it
-            # A run locks its file before it writes to it, so an empty one may be of a run that is about to lock it.
-            if path.stat().st_size and _lock(file.fileno()):
-                entries = [entry for entry in _entries(file.read()) if entry.items() >= owner.items()]
-                if entries:
-                    yield path, [entry["id"] for entry in entries]
-
-
 def _entries(content: bytes) -> Iterator[dict[str, str]]:
     for line in content.splitlines():
         with suppress(ValueError):  # a line that was cut off
             yield json.loads(line)
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; return whether no other run has locked it.
-
-    Windows has no such lock. There, no run counts as killed.
-    """
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> bool:

@@ -23,12 +23,12 @@ from gateway_async._arguments import number_problems
 from gateway_async._extras import import_extra
 from gateway_async._text import Problem
 from gateway_async.client import AsyncGateway
-from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
-from gateway_async.migration.journal.protocol import Journal, RowState
+from gateway_async.errors import InvalidRequestError, JournalError
+from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import Report, Samples, read_totals
-from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
+from gateway_async.migration.report import JournalCounter, Report, Samples
+from gateway_async.migration.shard_job import ShardJob, ShardResult, rows_left, seal_shard_address
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.migration.sources.files import shards as shards_of
 from gateway_async.migration.sources.records import Shard
@@ -42,9 +42,6 @@ _RESPONSE_SECONDS: Final = 5
 _TICK_SECONDS: Final = 0.5
 _SHARDS_PER_THREAD: Final = 2
 """One that is running, and one that is queued."""
-
-_COUNT_PAUSE_FACTOR: Final = 10
-"""Pause after a count of the journal, in multiples of its duration: counting millions of rows takes a while."""
 
 _MAX_GIVEN_UP: Final = 10
 _MAX_PAUSE: Final = 30
@@ -96,8 +93,9 @@ async def migrate_vaults_dask(
             `distributed.scheduler.allowed-failures` workers have died, which then counts as one failure.
         give_up_after: seconds without a single success, or without a worker, after which it stops.
         retry_rejected: as in `migrate_vaults`.
-        max_rows: maximum number of rows stored in this run by all workers, as in `migrate_vaults`. It is not exceeded
-            if workers die or a shard runs twice.
+        max_rows: maximum number of rows stored in this run by all workers, as in `migrate_vaults`. The workers share a
+            counter in the journal's database. It is not exceeded if workers die or a shard runs twice. The rows that a
+            dead worker had started count as stored, so that fewer may be stored.
         stop_when: called twice a second; returns the reason to stop, or None. Running shards finish their calls in
             progress.
         on_row: called for rows that were rejected or repeated, or are unknown, when their shard is done. They are read
@@ -127,6 +125,7 @@ async def migrate_vaults_dask(
         redis=sealed_redis,
         concurrency=concurrency,
         give_up_after=give_up_after,
+        max_rows=max_rows,
         reading=reading,
     )
     await read_rows(file, **reading).header()
@@ -140,9 +139,8 @@ async def migrate_vaults_dask(
             client=client,
             job=attrs.evolve(job, name=run.name, since=run.number),
             journal=store,
-            totals=ReportTotals(run.name, await store.counts()),
+            report=Report(run.name),
             retries=retries,
-            max_rows=max_rows,
             stop_when=stop_when,
             on_row=on_row,
             on_progress=on_progress,
@@ -190,6 +188,10 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
     except (OSError, ValueError) as error:
         raise InvalidRequestError(f"scheduler: {address} cannot be reached: {error}") from None
     try:
+        with anyio.move_on_after(_FIRST_WORKER_SECONDS) as waiting:
+            await client.wait_for_workers(1)
+        if waiting.cancelled_caught:
+            raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s")
         yield client
     finally:
         with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
@@ -197,19 +199,13 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
 
 
 async def _check_workers(client: Any, job: ShardJob) -> None:
-    """Check that there is a worker, and that each is able to start."""
-    try:
-        await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
-    except TimeoutError:
-        raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
-    results: dict[str, Any] = await client.run(_find_problem, job, on_error="return")
-    problems = [
-        f"worker {worker}: {problem}"
-        for worker, problem in results.items()
-        if problem and not isinstance(problem, OSError)  # a worker that has just died is not a problem of the others
-    ]
-    if problems:
-        raise InvalidRequestError(problems)
+    """Check that each worker is able to start."""
+    results: dict[str, Any] = await client.run(job.check, on_error="return")
+    wrong = {worker: error for worker, error in results.items() if isinstance(error, InvalidRequestError)}
+    if wrong:
+        raise InvalidRequestError(
+            [f"worker {each}: {line}" for each, error in wrong.items() for line in error.problems]
+        )
 
 
 # --- in a worker
@@ -218,21 +214,12 @@ _stopping: set[str] = set()
 """Ids of migrations that were asked to stop."""
 
 
-async def _find_problem(job: ShardJob) -> str:
-    try:
-        job.check_file()
-        async with job.gateway():
-            return ""
-    except GatewayError as error:
-        return "; ".join(error.problems) if isinstance(error, InvalidRequestError) else str(error)
-
-
 def stop_shards(migration: str) -> None:
     """Stop the shards of a migration in this worker."""
     _stopping.add(migration)
 
 
-def run_shard(migration: str, job: ShardJob, shard: Any, quota: int | None = None) -> ShardResult:
+def run_shard(migration: str, job: ShardJob, shard: Any) -> ShardResult:
     """Run one shard, on a new event loop, and log its progress as events of the worker."""
     from distributed import get_worker
 
@@ -249,7 +236,7 @@ def run_shard(migration: str, job: ShardJob, shard: Any, quota: int | None = Non
     def stop_when(_report: Report) -> str | None:
         return "the coordinator asked to stop" if migration in _stopping else None
 
-    return asyncio.run(job.run_shard(shard, quota=quota, stop_when=stop_when, on_progress=send_progress))
+    return asyncio.run(job.run_shard(shard, stop_when=stop_when, on_progress=send_progress))
 
 
 # --- in the caller's process
@@ -259,43 +246,43 @@ def run_shard(migration: str, job: ShardJob, shard: Any, quota: int | None = Non
 class _Coordinator:
     """Submits the shards of a migration to the workers of a cluster, and adds up their reports.
 
-    With a limit of rows, each shard has a quota. It belongs to the shard, not to a worker or an attempt, and rows that
-    an earlier attempt has stored count against it. So no message is needed while a shard runs, and a worker that dies
-    or is only presumed dead cannot exceed it. A shard that reaches its quota runs again when the others have ended,
-    with what they have not used.
+    A shard that the limit of rows held back runs again when the others have ended, with what they have given back.
     """
 
     client: Any
     job: ShardJob
     journal: Journal
-    totals: "ReportTotals"
+    report: Report
     retries: int
-    max_rows: int | None
     stop_when: Callable[[Report], str | None] | None
     on_row: RowCallback | None
     on_progress: Callable[[Report], object] | None
+    _counter: JournalCounter = attrs.field(init=False)
     _id: str = attrs.field(factory=lambda: token_hex(8))
     _waiting: deque[Shard] = attrs.field(factory=deque)
     _tasks: dict[asyncio.Task[ShardResult | None], Shard] = attrs.field(factory=dict)
-    _running: dict[int, Report] = attrs.field(factory=dict)
-    _quotas: dict[int, int] = attrs.field(factory=dict)
-    _rows: int = 0
-    _rows_ended: int = 0
+    _reports: dict[int, Report] = attrs.field(factory=dict)
+    _failures: list[Report] = attrs.field(factory=list)
     _given_up: list[str] = attrs.field(factory=list)
+    _rows: int = 0
+    _stored_before: int = 0
     _threads: int = 0
     _started_at: float = attrs.field(factory=anyio.current_time)
     _last_worker_at: float = attrs.field(factory=anyio.current_time)
     _next_tick: float = float("-inf")
-    _next_count: float = float("-inf")
-    _counts: Mapping[RowState, int] = attrs.field(factory=dict)
     _samples: Samples = attrs.field(factory=Samples)
+
+    def __attrs_post_init__(self) -> None:
+        self._counter = JournalCounter(self.journal)
 
     async def run(self, shards: Sequence[Shard]) -> Report:
         """Run all shards and return the sums of their reports."""
-        report = self.totals.report
+        report = self.report
         report.started_at = datetime.now(UTC)
         self._waiting.extend(shards)
         self._rows = sum(shard.rows for shard in shards)
+        before = await self._counter.read()
+        self._stored_before = before.stored if before else 0
         self.client.subscribe_topic(self._id, self._receive_progress)
         try:
             await self._run_shards()
@@ -309,23 +296,20 @@ class _Coordinator:
             report.ended_at = datetime.now(UTC)
         if self._given_up:
             self._stop("; ".join(self._given_up))
-        self._next_count = float("-inf")
-        await self._update_report()
         if not report.stopped:
             with suppress(JournalError):
                 await self.journal.finish()
-        report.totals = await read_totals(self.journal)
+        await self._update_report()
         return report
 
     async def _run_shards(self) -> None:
         """Keep a few shards on the workers until all have ended, or nothing more may start."""
-        report = self.totals.report
-        at_quota: list[tuple[Shard, ShardResult]] = []
-        while self._tasks or (self._waiting and not report.stopped):
+        held_back: list[tuple[Shard, ShardResult]] = []
+        while self._tasks or (self._waiting and not self.report.stopped):
             await self._tick()
-            if report.stopped and not (self._threads and self._tasks):
+            if self.report.stopped and not (self._threads and self._tasks):
                 break
-            most = 0 if report.stopped or at_quota else max(1, self._threads * _SHARDS_PER_THREAD)
+            most = 0 if self.report.stopped or held_back else max(1, self._threads * _SHARDS_PER_THREAD)
             while self._waiting and len(self._tasks) < most:
                 shard = self._waiting.popleft()
                 self._tasks[asyncio.create_task(self._run_shard(shard))] = shard
@@ -334,28 +318,35 @@ class _Coordinator:
             for task in ended:
                 shard, result = self._tasks.pop(task), task.result()
                 if result is not None and result.report.at_cap:
-                    at_quota.append((shard, result))
+                    held_back.append((shard, result))
                 elif result is not None:
-                    self._rows_ended += shard.rows
                     await self._end_shard(shard, result)
-            if at_quota and not self._tasks:
-                if self._count_unused() and not report.stopped:
-                    self._waiting.extendleft(shard for shard, _ in at_quota)
-                else:
-                    self._stop_at_cap()
-                    for shard, result in at_quota:
-                        await self._end_shard(shard, result)
-                at_quota.clear()
+            if held_back and not self._tasks:
+                await self._resume(held_back)
+                held_back.clear()
+
+    async def _resume(self, held_back: Sequence[tuple[Shard, ShardResult]]) -> None:
+        """Run shards again if the others have left some of the limit; otherwise stop."""
+        limit = self.job.max_rows or 0
+        if not self.report.stopped and await rows_left(self.journal, limit):
+            self._waiting.extendleft(shard for shard, _ in held_back)
+            return
+        if not self.report.stopped:
+            self.report.at_cap = not self._given_up
+            await self._update_report()
+            self._stop("; ".join(self._given_up) or describe_cap(self.report, limit))
+        for shard, result in held_back:
+            await self._end_shard(shard, result)
 
     async def _run_shard(self, shard: Shard) -> ShardResult | None:
-        """Run a shard with retries. Return None if it is given up; then its whole quota counts as used."""
+        """Run a shard with retries. Return None if it is given up."""
         problem = ""
         for attempt in range(self.retries + 1):
             try:
                 return await self._run_once(shard)
             except Exception as error:  # noqa: BLE001  any failure of the worker
                 problem = f"{type(error).__name__}: {error}"
-            if self.totals.report.stopped or attempt == self.retries:
+            if self.report.stopped or attempt == self.retries:
                 break
             logger.warning("shard failed, it is retried: %r: %s", shard, problem)
             await anyio.sleep(min(2**attempt, _MAX_PAUSE))
@@ -365,29 +356,20 @@ class _Coordinator:
         return None
 
     async def _run_once(self, shard: Shard) -> ShardResult:
-        """Run a shard once on a worker. Of an attempt that reached its quota, only the failures still count."""
-        start, quota = shard.start, None
-        if earlier := self._running.pop(start, None):
-            self.totals.add(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
-        if self.max_rows is not None:
-            quota = self._quotas[start] = min(shard.rows, self._quotas.get(start, 0) + self._count_unused())
-        self._running[start] = Report()
+        """Run a shard once on a worker. Of an attempt that was held back, only the failures still count."""
+        if earlier := self._reports.get(shard.start):
+            self._failures.append(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
+        self._reports[shard.start] = Report()
         try:
-            result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, quota, pure=False)
+            result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
         except BaseException:
-            del self._running[start]
+            del self._reports[shard.start]
             raise
-        self._quotas[start] = result.used
-        self._running[start] = attrs.evolve(result.report, in_flight=0, limit=0)
+        self._reports[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
         return result
 
-    def _count_unused(self) -> int:
-        """Return how many rows of the limit are in no shard's quota."""
-        return 0 if self.max_rows is None else max(0, self.max_rows - sum(self._quotas.values()))
-
     async def _end_shard(self, shard: Shard, result: ShardResult) -> None:
-        """Count a shard, and report its rows that are not stored. They are read again, as workers return no rows."""
-        self.totals.add(self._running.pop(shard.start))
+        """Report the rows of a shard that are not stored. They are read again, as workers return no rows."""
         if result.report.stopped and not result.report.at_cap:
             self._stop(result.report.stopped)
         if self.on_row and result.results:
@@ -398,19 +380,12 @@ class _Coordinator:
 
     def _stop(self, reason: str) -> None:
         """Start no more shards. The first reason counts."""
-        self.totals.report.stopped = self.totals.report.stopped or reason
-
-    def _stop_at_cap(self) -> None:
-        """Stop at the row limit. A shard that was given up may have stored its whole quota."""
-        report = self.totals.report
-        if not report.stopped and self.max_rows is not None:
-            report.at_cap = not self._given_up
-            self._stop("; ".join(self._given_up) or describe_cap(report, self.max_rows))
+        self.report.stopped = self.report.stopped or reason
 
     def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
         _, message = event
-        if message["shard"] in self._running:
-            self._running[message["shard"]] = Report(**message["report"])
+        if message["shard"] in {shard.start for shard in self._tasks.values()} & self._reports.keys():
+            self._reports[message["shard"]] = Report(**message["report"])
 
     async def _stop_workers(self) -> None:
         """Ask all workers to stop, also those that connected later."""
@@ -429,23 +404,20 @@ class _Coordinator:
         elif anyio.current_time() - self._last_worker_at > self.job.give_up_after:
             self._stop(f"no worker was connected for {self.job.give_up_after:g} s")
         await self._update_report()
-        if self.stop_when and (reason := self.stop_when(self.totals.report)):
+        if self.stop_when and (reason := self.stop_when(self.report)):
             self._stop(reason)
-        if self.totals.report.stopped:
+        if self.report.stopped:
             await self._stop_workers()
         self._next_tick = anyio.current_time() + _TICK_SECONDS
 
     async def _update_report(self) -> None:
-        report, running, began = self.totals.report, [*self._running.values()], anyio.current_time()
-        if began >= self._next_count:
-            with suppress(JournalError):
-                self._counts = await self.journal.counts()
-            self._next_count = anyio.current_time() + _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)
-        self.totals.update(self._counts, running, anyio.current_time() - self._started_at)
+        report = self.report
+        report.totals = await self._counter.read(now=report.ended_at is not None)
+        stored_now = report.totals.stored - self._stored_before if report.totals else 0
+        add_up(report, [*self._reports.values(), *self._failures], stored_now)
+        report.seconds = anyio.current_time() - self._started_at
         if self._rows:
-            report.share = min(1.0, (self._rows_ended + sum(each.rows for each in running)) / self._rows)
-        if report.at_cap and self.max_rows is not None:
-            report.stopped = describe_cap(report, self.max_rows)
+            report.share = min(1.0, report.rows / self._rows)
         if not (self._threads or report.ended_at):
             report.waits_for = report.waits_for or "no worker is connected"
         report.samples = self._samples.with_one_of(report)
@@ -456,41 +428,26 @@ class _Coordinator:
 _SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
 
 
-class ReportTotals:
-    """The sums of a migration's shards, and `before`: the journal's counts at the start.
+def add_up(report: Report, shards: Sequence[Report], stored: int) -> None:
+    """Make the figures of a report the sums of its shards.
 
-    A shard that runs again skips the rows that it stored before. Stored rows that appear in the journal but in no
-    report come from an earlier attempt, or from processes that died.
+    A shard that runs again skips the rows that it stored before. Stored rows that are in the journal but in no report
+    come from an earlier attempt, or from processes that died.
+
+    Args:
+        report: the report.
+        shards: the reports of all shards.
+        stored: rows that the journal has stored since the start.
     """
-
-    def __init__(self, name: str, before: Mapping[RowState, int]) -> None:
-        self.report = Report(name)
-        self._before = before.get(RowState.STORED, 0)
-        self._done = Report()
-
-    def add(self, report: Report) -> None:
-        """Add the report of a shard that is done."""
-        self._done = _add_reports([self._done, report])
-
-    def update(self, counts: Mapping[RowState, int], running: Sequence[Report], seconds: float) -> None:
-        """Update the report from the journal's counts and the reports of shards that are not done."""
-        sums, report = _add_reports([self._done, *running]), self.report
-        report.stored = max(sums.stored, counts.get(RowState.STORED, 0) - self._before)
-        report.skipped = max(0, sums.stored + sums.skipped - report.stored)
-        for name in ("rejected", "repeated", "unknown", "failed_attempts", "failures", "in_flight", "waits_for"):
-            setattr(report, name, getattr(sums, name))
-        report.gateway, report.location = sums.gateway or report.gateway, sums.location or report.location
-        report.limit = sums.limit or report.limit
-        report.seconds = seconds
-
-
-def _add_reports(reports: Sequence[Report]) -> Report:
-    counts: dict[str, Any] = {name: sum(getattr(report, name) for report in reports) for name in _SUMMED}
-    failures: Counter[str] = Counter()
-    for report in reports:
-        failures.update(report.failures)
-    texts: dict[str, Any] = {
-        name: next((text for report in reports if (text := getattr(report, name))), default)
-        for name, default in (("waits_for", ""), ("gateway", ""), ("location", None))
-    }
-    return Report(failures=failures, **counts, **texts)
+    sums = {name: sum(getattr(each, name) for each in shards) for name in _SUMMED}
+    ended = sums["stored"] + sums["skipped"]
+    sums["stored"] = max(sums["stored"], stored)
+    sums["skipped"] = max(0, ended - sums["stored"])
+    sums["limit"] = sums["limit"] or report.limit
+    for name, number in sums.items():
+        setattr(report, name, number)
+    report.waits_for = next((each.waits_for for each in shards if each.waits_for), "")
+    report.gateway, report.location = next(
+        ((each.gateway, each.location) for each in shards if each.gateway), (report.gateway, report.location)
+    )
+    report.failures = sum((Counter(each.failures) for each in shards), Counter[str]())

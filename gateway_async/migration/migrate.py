@@ -18,7 +18,7 @@ from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import Report, Samples, read_totals
+from gateway_async.migration.report import JournalCounter, Report, Samples
 from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.runner import Runner
 from gateway_async.migration.sources.files import Rows
@@ -92,6 +92,7 @@ async def migrate_vaults(
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
     store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
+    counter = JournalCounter(store)
     try:
         report = await migrate_rows(
             gateway,
@@ -107,8 +108,9 @@ async def migrate_vaults(
             stop_when=stop_when,
             on_row=on_row,
             on_progress=on_progress,
+            counter=counter,
         )
-        report.totals = await read_totals(store)
+        report.totals = await counter.read(now=True)
     finally:
         with anyio.CancelScope(shield=True):
             await store.aclose()
@@ -131,11 +133,12 @@ async def migrate_rows(
     stop_when: Callable[[Report], str | None] | None,
     on_row: RowCallback | None,
     on_progress: Callable[[Report], object] | None,
+    counter: JournalCounter | None = None,
 ) -> Report:
     """Store the rows of a whole input, or of one of its shards.
 
     The arguments are those of `migrate_vaults`, but `rows` come from `iterate_rows`, and `since` is the journal's first
-    run that counts as this one.
+    run that counts as this one. The counter adds the rows of all runs to the report.
     """
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, rate)
@@ -155,7 +158,7 @@ async def migrate_rows(
             on_row=on_row,
             give_up_after=give_up_after,
         )
-        monitor = _Monitor(report, limiter, runner, stop_when, on_progress)
+        monitor = _Monitor(report, limiter, runner, counter, stop_when, on_progress)
         with gateway.observing(limiter.observe):
             await monitor.watch(partial(runner.run, rows, since or run.number, is_shard=is_shard))
     finally:
@@ -170,6 +173,7 @@ class _Monitor:
     _report: Report
     _limiter: ConcurrencyLimiter
     _runner: Runner
+    _counter: JournalCounter | None
     _stop_when: Callable[[Report], str | None] | None
     _on_progress: Callable[[Report], object] | None
     _started_at: float = attrs.field(factory=anyio.current_time)
@@ -191,6 +195,8 @@ class _Monitor:
 
     async def _update_often(self) -> None:
         while True:
+            if self._counter:
+                self._report.totals = await self._counter.read()
             self._update()
             await self._runner.write()
             await anyio.sleep(_TICK_SECONDS)

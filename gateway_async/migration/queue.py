@@ -12,7 +12,7 @@ from gateway_async.migration.rows.row import iterate
 R = TypeVar("R")
 T = TypeVar("T")
 
-_AHEAD: Final = 256
+AHEAD: Final = 256
 """Rows that are read, and tasks that are made, before a worker needs them."""
 
 
@@ -23,6 +23,7 @@ class RowQueue(Generic[R, T]):
         rows: the source of the rows.
         start_rows: converts some rows to row tasks, in order. The next rows are read meanwhile.
         admit: decides in order whether a task may be given out, and may wait. False ends the queue before that task.
+        ahead: rows that are read, and tasks that are made, before a worker needs them.
 
     Attributes:
         error: the exception of the rows' iterable. Rows before it are still processed.
@@ -33,13 +34,14 @@ class RowQueue(Generic[R, T]):
         rows: Iterable[R] | AsyncIterable[R],
         start_rows: Callable[[Sequence[R]], Awaitable[Sequence[T]]],
         admit: Callable[[T], Awaitable[bool]] | None = None,
+        ahead: int = AHEAD,
     ) -> None:
         self._rows = rows
         self._start_rows = start_rows
         self._admit = admit
         self._not_admitted: Sequence[T] = ()
-        self._read = _BoundedQueue[R](_AHEAD)
-        self._started = _BoundedQueue[T](_AHEAD)
+        self._read = _BoundedQueue[R](ahead)
+        self._started = _BoundedQueue[T](ahead)
         self._reading = anyio.CancelScope()
         self.error: Exception | None = None
 

@@ -2,21 +2,38 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import anyio
 import attrs
 
+from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
 
 _MAX_SAMPLES: Final = 600
+_COUNT_SECONDS: Final = 0.5
+_COUNT_PAUSE_FACTOR: Final = 50
+"""Pause after a count of the journal, in multiples of its duration."""
+
+
+STATES: Final[Mapping[RowState, str]] = {
+    RowState.STORED: "stored",
+    RowState.REJECTED: "rejected",
+    RowState.REPEATED: "repeated",
+    RowState.UNKNOWN: "unknown",
+    RowState.SENDING: "in progress",
+}
+"""State of a row → its name in figures, in their order."""
 
 
 @attrs.frozen(kw_only=True)
 class Totals:
     """The number of rows of each state. Each row counts once.
+
+    `str(totals)` is such as `12 rows: 10 stored, 2 rejected, 0 repeated, 0 unknown`.
 
     Attributes:
         stored: rows whose account is stored.
@@ -42,6 +59,21 @@ class Totals:
         """All rows."""
         return self.stored + self.rejected + self.repeated + self.unknown + self.sending
 
+    def figures(self) -> Iterator[tuple[RowState, int]]:
+        """Yield the rows of each state. Without rows in progress, that state is left out."""
+        for state in STATES:
+            count = getattr(self, state)
+            if count or state is not RowState.SENDING:
+                yield state, count
+
+    def as_values(self) -> dict[str, int]:
+        """Return the rows of each state, and all of them, for JSON."""
+        return {"rows": self.rows, **attrs.asdict(self)}
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {STATES[state]}" for state, count in self.figures())
+        return f"{self.rows:,} {pluralize(self.rows, 'row')}: {counts}"
+
 
 async def read_totals(journal: Journal) -> Totals | None:
     """Return the rows of all runs; None if the journal cannot be read."""
@@ -49,6 +81,24 @@ async def read_totals(journal: Journal) -> Totals | None:
         return Totals.from_counts(await journal.counts())
     except JournalError:
         return None
+
+
+class JournalCounter:
+    """Counts the rows of a journal while a migration runs, which takes a while with millions of them."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._totals: Totals | None = None
+        self._due_at = float("-inf")
+
+    async def read(self, *, now: bool = False) -> Totals | None:
+        """Return the rows of all runs, counted a short time ago or, if asked, now; None if they cannot be read."""
+        began = anyio.current_time()
+        if now or began >= self._due_at:
+            self._totals = await read_totals(self._journal) or self._totals
+            ended = anyio.current_time()
+            self._due_at = ended + max(_COUNT_SECONDS, _COUNT_PAUSE_FACTOR * (ended - began))
+        return self._totals
 
 
 MAX_KINDS: Final = 10_000
@@ -129,7 +179,7 @@ class Report:
         started_at, ended_at: start and end, UTC; None before.
         at_cap: whether rows were held back because `max_rows` were stored.
         share: part of the input that has ended, from 0 to 1; None if that is not known.
-        totals: the rows of all runs, from the journal; None while the migration runs, or if it cannot be read.
+        totals: the rows of all runs, counted in the journal now and then, and at the end; None if it cannot be read.
     """
 
     name: str = ""
@@ -168,6 +218,11 @@ class Report:
             repeated=self.repeated,
             unknown=self.unknown,
         )
+
+    @property
+    def figures(self) -> Totals:
+        """The rows of all runs, as all displays show them; those of this run if the journal cannot be read."""
+        return self.totals or self.ended
 
     @property
     def complete(self) -> bool:

@@ -80,7 +80,6 @@ class Runner:
         self._name = name
         self._has_former_keys = has_former_keys
         self._run_number = 0
-        self._is_shard = False
         self._row_number = 0
         self._limiter = limiter
         self._give_up_after = give_up_after
@@ -126,8 +125,7 @@ class Runner:
             Exception: the exception that `rows` raised. The rows before it have ended.
         """
         self._run_number = run
-        self._is_shard = is_shard
-        queue = RowQueue(rows, self._record_starts, self._admit)
+        queue = RowQueue(rows, self._record_starts, self._admit, self._allowance.read_ahead)
         try:
             await self._process_all(queue)
             deferred, self._deferred = self._deferred or [], None
@@ -196,8 +194,6 @@ class Runner:
             return []
         for task, entry in zip(tasks, entries, strict=True):
             task.earlier_entry = entry
-            if self._is_shard and entry is not None and self._is_stored_by_earlier_attempt(task, entry):
-                self._allowance.commit()
         return given
 
     def _create_task(self, given: InputRow) -> RowTask | InvalidRow:
@@ -227,11 +223,6 @@ class Runner:
     def _is_repeated(self, task: RowTask, entry: JournalEntry) -> bool:
         """Return whether this run has read the key in another row. After a failed write, a row is read once more."""
         return entry.read_by >= self._run_number and entry.row_number != task.journal_row.row_number
-
-    def _is_stored_by_earlier_attempt(self, task: RowTask, entry: JournalEntry) -> bool:
-        """Return whether this row was stored by another process that has run the same shard."""
-        is_same_row = entry.row_number == task.journal_row.row_number
-        return entry.state is RowState.STORED and entry.run >= self._run_number and is_same_row
 
     # --- one row
 

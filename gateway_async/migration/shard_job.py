@@ -25,7 +25,7 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.sources.files import Rows, read_rows
 from gateway_async.migration.sources.records import Shard
-from gateway_async.migration.stop import RowAllowance
+from gateway_async.migration.stop import RowAllowance, SharedRowAllowance
 
 
 def seal_shard_address(address: Any) -> Any:
@@ -35,15 +35,10 @@ def seal_shard_address(address: Any) -> Any:
 
 @attrs.frozen
 class ShardResult:
-    """The result of one shard, with those of its rows that were rejected or repeated, or are unknown.
-
-    Attributes:
-        used: rows that all attempts of the shard together have stored, or may have stored.
-    """
+    """The result of one shard, with those of its rows that were rejected or repeated, or are unknown."""
 
     report: Report
     results: tuple[RowResult, ...]
-    used: int
 
 
 @attrs.frozen(kw_only=True)
@@ -58,6 +53,7 @@ class ShardJob:
         since: the journal's first run that belongs to this migration; 0 before it has started.
         rate: calls per second over all processes, with `redis`; or a function that opens a rate; None for no limit.
         concurrency: maximum number of concurrent calls of one process.
+        max_rows: maximum number of rows that all processes may store together; None for any number.
         reading: further arguments of `read_rows`.
     """
 
@@ -71,6 +67,7 @@ class ShardJob:
     redis: Secret | None = attrs.field(default=None, repr=False, converter=seal_shard_address)
     concurrency: int = 64
     give_up_after: float = 600.0
+    max_rows: int | None = None
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,12 +76,17 @@ class ShardJob:
         plain = {name: value.reveal() for name, value in fields.items() if isinstance(value, Secret)}
         return partial(type(self), **fields | plain), ()
 
-    def check_file(self) -> None:
-        """Check that the file is the one that was split into shards.
+    async def check(self) -> None:
+        """Check that shards can run in this process.
 
         Raises:
-            InvalidRequestError: it cannot be read, or has another size.
+            InvalidRequestError: the file is not the one that was split into shards, or no client can be created.
         """
+        self._check_file()
+        async with self.gateway():
+            pass
+
+    def _check_file(self) -> None:
         try:
             with Path(self.path).open("rb") as file:
                 size = file.seek(0, 2)
@@ -100,7 +102,7 @@ class ShardJob:
         """Return the rows of a shard, read from the file."""
         return read_rows(self.path, shard=shard, **self.reading)
 
-    async def run_shard(self, shard: Shard, *, quota: int | None, **callbacks: Any) -> ShardResult:
+    async def run_shard(self, shard: Shard, **callbacks: Any) -> ShardResult:
         """Store the rows of one shard.
 
         Each shard starts a run of the journal, and all runs since the first count as one. So two processes with the
@@ -110,23 +112,25 @@ class ShardJob:
 
         Args:
             shard: the part of the file.
-            quota: how many of its rows this migration may store, including those that earlier attempts have stored;
-                None for all.
             callbacks: `stop_when` and `on_progress` of `migrate_vaults`.
 
         Raises:
             InvalidRequestError: the file is not available here.
             JournalError: the journal cannot be used.
         """
-        self.check_file()
-        allowance = RowAllowance(quota)
+        self._check_file()
         results: list[RowResult] = []
 
         def collect(_row: VaultRow, result: RowResult) -> None:
             if result.state is not RowState.STORED:
                 results.append(result)
 
-        async with self.gateway() as gateway, self._open_rate() as rate, self.open_journal() as journal:
+        async with (
+            self.gateway() as gateway,
+            self._open_rate() as rate,
+            self.open_journal() as journal,
+            _closing(_allowance(journal, self.max_rows)) as allowance,
+        ):
             report = await migrate_rows(
                 gateway,
                 iterate_rows(self.rows_of(shard)),
@@ -141,12 +145,14 @@ class ShardJob:
                 on_row=collect,
                 **callbacks,
             )
-        return ShardResult(attrs.evolve(report, samples=()), tuple(results), allowance.used)
+        return ShardResult(attrs.evolve(report, samples=()), tuple(results))
 
     @asynccontextmanager
     async def open_journal(self) -> AsyncIterator[Journal]:
         """Open the journal for a block."""
         journal = self.journal() if callable(self.journal) else PostgresJournal(self.journal, self.name)
+        if self.max_rows is not None and not hasattr(journal, "reserve_rows"):
+            raise InvalidRequestError("max_rows: not possible with this journal (expected SQLite or PostgreSQL)")
         async with _closing(journal):
             yield journal
 
@@ -161,11 +167,23 @@ class ShardJob:
             yield rate
 
 
+def _allowance(journal: Any, max_rows: int | None) -> RowAllowance:
+    """Return the rows that a process may store; of a limit it shares the counter in the journal's database."""
+    return RowAllowance(None) if max_rows is None else SharedRowAllowance(partial(journal.reserve_rows, limit=max_rows))
+
+
+async def rows_left(journal: Any, max_rows: int) -> bool:
+    """Return whether processes may still store rows."""
+    reserved = await journal.reserve_rows(1, limit=max_rows)
+    await journal.reserve_rows(-reserved, limit=max_rows)
+    return bool(reserved)
+
+
 @asynccontextmanager
-async def _closing(resource: Any) -> AsyncIterator[None]:
+async def _closing(resource: Any) -> AsyncIterator[Any]:
     """Close a resource after a block, if it can be closed; a cancellation waits for it."""
     try:
-        yield
+        yield resource
     finally:
         if close := getattr(resource, "aclose", None):
             with anyio.CancelScope(shield=True):

@@ -1,6 +1,6 @@
 """Ends of a run before the end of its input: conditions, a stop signal, and a limit of stored rows."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, time, timedelta
 from typing import Final, Self
 
@@ -10,6 +10,7 @@ import attrs
 from gateway_async._backoff import exponential_backoff
 from gateway_async._text import pluralize
 from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.queue import AHEAD
 from gateway_async.migration.report import Report
 
 StopCondition = Callable[[Report], str | None]
@@ -131,7 +132,10 @@ class RowAllowance:
         rows: the same number.
         used: how many are stored, unknown or in progress.
         exhausted: whether a row was held back because all were used.
+        read_ahead: rows that are read and started before a call is free.
     """
+
+    read_ahead = AHEAD
 
     def __init__(self, rows: int | None) -> None:
         self.rows = rows
@@ -158,10 +162,6 @@ class RowAllowance:
         self._in_progress += 1
         return True
 
-    def commit(self) -> None:
-        """Count a row that an earlier attempt has stored."""
-        self.used += 1
-
     def release(self) -> None:
         """Give one back for a row that is not stored."""
         self.used -= 1
@@ -179,6 +179,34 @@ class RowAllowance:
 
     def _is_used_up(self) -> bool:
         return self.rows is not None and self.used >= self.rows
+
+
+_RESERVED_ROWS: Final = 16
+"""Rows that a process reserves at a time, and reads ahead: few, because they count as stored if it is killed."""
+
+
+class SharedRowAllowance(RowAllowance):
+    """The same for several processes that share one counter.
+
+    Args:
+        reserve: reserves a number of rows and returns how many it got; a negative number gives some back.
+    """
+
+    read_ahead = _RESERVED_ROWS
+
+    def __init__(self, reserve: Callable[[int], Awaitable[int]]) -> None:
+        super().__init__(0)
+        self._reserve = reserve
+
+    async def acquire(self) -> bool:
+        """Take one for a row in progress, of those reserved."""
+        if self.rows is not None and self.used >= self.rows:
+            self.rows += await self._reserve(_RESERVED_ROWS)
+        return await super().acquire()
+
+    async def aclose(self) -> None:
+        """Give back what was not used."""
+        await self._reserve(self.used - (self.rows or 0))
 
 
 def describe_cap(report: Report, rows: int) -> str:

@@ -14,7 +14,6 @@ from .source import NOUNS, PACKAGE, modules, tree
 LAZY: Final = {
     "_background.py": "trio: a program that runs on trio has it installed",
     "cli/__init__.py": "the extra cli: says how to install it",
-    "cli/temporary_configs.py": "fcntl: Windows has none",
     "migration/dask.py": "the extra dask",
     "migration/rate.py": "the extra redis",
     "postbacks/http/adapters.py": "aiohttp: a program that is served by it has it installed",

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -19,8 +21,10 @@ import httpx
 import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
+from gateway_async.cli import temporary_configs
 from gateway_async.cli.forward import Target
 from gateway_async.cli.trigger import EVENTS
+from gateway_async.models.codes import PostbackResource
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Listen, Start, run
 from tests.support.waiting import PATIENCE
@@ -257,11 +261,12 @@ def test_trigger_of_an_unknown_event() -> None:
 async def test_other_container(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """Containers may share a home folder, but nothing listens here on the address that the other run has there."""
+    """Containers may share a home folder, but no process or lock of the other run can be seen here."""
     options = ("--create-configs", "--resource", "contact")
     elsewhere, _ = listen(*options, **environment)
     (file,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
-    file.write_text(json.dumps({**json.loads(file.read_text()), "address": "http://127.0.0.1:1/"}) + "\n")
+    renewed_at = time.time() - 100  # a renewal is late, but not by minutes
+    os.utime(file, (renewed_at, renewed_at))
     here, _ = listen(*options, **environment)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
@@ -273,16 +278,42 @@ async def test_other_container(
 async def test_killed_run(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """The next run deletes them, those of a running command stay, and no file is left at the end."""
+    """Minutes later another run deletes them, those of a running command stay, and no file is left at the end."""
     options = ("--create-configs", "--resource", "contact")
     killed, _ = listen(*options, **environment)
+    (file,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
     killed.kill()
     killed.wait(PATIENCE)
+    died_at = time.time() - 180
+    os.utime(file, (died_at, died_at))
     running, _ = listen(*options, **environment)
     last, _ = listen(*options, **environment)
+    while file.exists():
+        await anyio.sleep(0.05)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
     assert [next(each.events())["id"] for each in (running, last)] == [contact.id] * 2
     said = "gateway-async: deleting 1 postback config that a killed run left\n"
     assert (running.stop()[2], last.stop()[2]) == (said, "")
     assert [*tmp_path.rglob("*.jsonl")] == []  # noqa: ASYNC240  a small folder
+
+
+@pytest.mark.asyncio
+async def test_renewed_lease(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A run that is killed while others go on is cleaned up by them."""
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(temporary_configs, "_RENEWAL_SECONDS", 0.05)
+    configs = temporary_configs.TemporaryConfigs([PostbackResource.CONTACT], [], None, None, None)
+    async with configs.create("http://127.0.0.1:1/"):
+        (own,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
+        left = own.with_name("listen-left.jsonl")
+        left.write_bytes(own.read_bytes().replace(b'"id": "', b'"id": "0'))
+        for file, age in ((own, 100), (left, 200)):
+            os.utime(file, (time.time() - age, time.time() - age))
+        with anyio.fail_after(PATIENCE):
+            while left.exists() or time.time() - own.stat().st_mtime > 50:
+                await anyio.sleep(0.02)
+    assert [*tmp_path.rglob("listen-*.jsonl")] == []  # noqa: ASYNC240  a small folder

@@ -173,6 +173,13 @@ def test_dask_splits_the_input_itself(tmp_path: Path) -> None:
     assert "shard: not allowed with --dask" in said(ended)
 
 
+def test_parts_of_the_input_share_no_file_of_rejects(tmp_path: Path) -> None:
+    file = write(tmp_path / "cards.csv", 2)
+    ended = migrate({}, file, *MAPPED, "--shard", "1/2", "--rejects", str(tmp_path / "rejects.csv"))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "rejects: not allowed with --shard" in said(ended)
+
+
 def test_equal_figures(environment: dict[str, str], tmp_path: Path) -> None:
     """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
     file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))

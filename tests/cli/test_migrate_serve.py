@@ -33,14 +33,16 @@ def test_stopping(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path,
     """An open page sees it run, stop and end. Afterwards nothing is served any more."""
     sandbox.fault("POST /v2/accountvaults", "delay", seconds=4, times=4)
     process = start("migrate", write(tmp_path), "--serve", "0", **environment)
-    address, states = address_of(process), []
+    address = address_of(process)
+    states: list[str] = []
     with httpx.stream("GET", f"{address}/events", timeout=PATIENCE) as response:
         for line in response.iter_lines():
             if 'class="headline' in line:
-                states.append(line.partition(">")[2].partition("<")[0])
+                state = line.partition('class="headline')[2].partition(">")[2].partition("<")[0]
+                states += [state] if states[-1:] != [state] else []
             if "concurrent calls</dt><dd>4 of" in line and len(states) == 1:
                 os.kill(process.pid, signal.SIGINT)
-            if line == "event: end":
+            if line == "data: </main></body></html>":  # the report has no script
                 break
     assert states == [
         "Running.",

@@ -229,7 +229,7 @@ async def test_the_live_page_shows_all_workers(
         async with browser.stream("GET", f"{address}/events") as response:
             async for line in response.aiter_lines():
                 counts += re.findall(r"<dt>Stored</dt><dd>(\d+)</dd>", line)
-                if line == "event: end":
+                if line == "data: </main></body></html>":  # the report has no script
                     break
         assert await process.wait() == 0
     assert (counts[0], counts[-1]) == ("0", "200")
@@ -266,8 +266,12 @@ async def test_killed_workers_do_not_exceed_a_cap(
 
         report = await migrate_together(cluster.address, path, rows_per_shard=100, max_rows=300, on_progress=look)
     stored = times_stored(sandbox, name, keys)
-    assert (killer.kills, report.stored, report.stopped) == (KILLS, 300, "maximum of 300 rows stored")
-    assert (sum(stored), max(stored), most[0]) == (300, 1, 300)
+    assert killer.kills == KILLS
+    assert report.stopped.startswith("maximum of 300 rows")
+    lost = KILLS * (4 + 3 * 16)  # rows in progress, and rows that were read ahead, started or reserved
+    assert report.totals is not None
+    assert 300 - lost <= report.stored == most[0] <= sum(stored) <= report.stored + report.totals.sending <= 300
+    assert max(stored) == 1
 
 
 # --- workers that die

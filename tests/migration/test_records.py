@@ -8,16 +8,27 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway_async.migration.sources.records import RawRecord, Splitter
+from gateway_async.migration.sources.byte_source import Bytes
+from gateway_async.migration.sources.records import CsvRecords, Line, Lines, Record
 
 
-def split(content: bytes, *, size: int = 1 << 20, quote: bytes | None = b'"', longest: int = 1000) -> list[RawRecord]:
-    splitter = Splitter(quote, longest=longest)
-    found = [record for at in range(0, len(content), size) for record in splitter.feed(content[at : at + size])]
-    return [*found, *splitter.finish()]
+def split(
+    content: bytes,
+    *,
+    size: int = 1 << 20,
+    quote: str | None = '"',
+    longest: int = 1000,
+    delimiter: str = ",",
+    encoding: str = "latin-1",
+) -> list[Record]:
+    """Return the records of a content that arrives in chunks."""
+    file = io.BytesIO(content)
+    source = Bytes(file, encoding, read=lambda _: file.read(size), close=file.close, total=None)
+    records = CsvRecords(Lines(source, longest=longest), delimiter, quote)
+    return [*iter(records.read, None)]
 
 
-def contents(records: list[RawRecord]) -> list[bytes]:
+def contents(records: list[Record]) -> list[bytes]:
     """Return the contents, or the first words of the problems."""
     return [record.problem.encode()[:12] if record.problem else record.content for record in records]
 
@@ -54,7 +65,7 @@ def test_records_are_told(content: bytes, expected: list[bytes]) -> None:
 
 def test_a_record_knows_its_place() -> None:
     found = split(b'a\r\n"b\nc"\n' + b"x" * 2000 + b"\nd", size=3)
-    assert [(record.line, record.start) for record in found] == [(1, 0), (2, 3), (4, 9), (5, 2010)]
+    assert [(record.first.number, record.first.start) for record in found] == [(1, 0), (2, 3), (4, 9), (5, 2010)]
 
 
 def test_without_quoting_a_quote_is_a_byte() -> None:
@@ -62,11 +73,23 @@ def test_without_quoting_a_quote_is_a_byte() -> None:
 
 
 def test_what_is_too_long_is_not_kept() -> None:
-    splitter = Splitter(b'"', longest=1000)
-    for _ in range(1000):
-        splitter.feed(b'"' + b"x" * 999)
-        assert len(splitter._pending) <= 3000
-    assert [record.content for record in splitter.feed(b"\nnext\n")] == [b"next"]
+    chunks = iter([b'"' + b"x" * 999] * 1000 + [b"\nnext\n", b""])
+    source = Bytes(io.BytesIO(), "latin-1", read=lambda _: next(chunks), close=io.BytesIO().close, total=None)
+    lines = Lines(source, longest=1000)
+    for _ in range(900):
+        assert lines.take(wait=False) is None
+        lines._split(source.read())
+        assert len(lines._unfinished) <= 3000
+    assert lines.take() == Line(1, 0, None)
+    assert lines.take() == Line(2, 1_000_001, b"next\n")
+
+
+def test_a_record_that_has_not_arrived_is_not_waited_for() -> None:
+    chunks = iter([b'a\nb,"c\n', b'd"\n', b""])
+    source = Bytes(io.BytesIO(), "latin-1", read=lambda _: next(chunks), close=io.BytesIO().close, total=None)
+    records = CsvRecords(Lines(source), ",", '"')
+    found = [records.read(), records.read(wait=False), records.read(), records.read()]
+    assert [record and record.cells for record in found] == [["a"], None, ["b", "c\nd"], None]
 
 
 SOUP = st.lists(st.sampled_from([b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"a", b"\xe9", b"x" * 30]), max_size=40).map(
@@ -80,9 +103,9 @@ SOUP = st.lists(st.sampled_from([b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"a",
 def test_chunks_make_no_difference(content: bytes, size: int) -> None:
     whole = split(content, longest=50)
     assert split(content, longest=50, size=size) == whole
-    starts = [record.start for record in whole]
+    starts = [record.first.start for record in whole]
     assert starts == sorted(set(starts))
-    assert all(content[record.start :].startswith(record.content) for record in whole)
+    assert all(content[record.first.start :].startswith(record.content) for record in whole)
 
 
 CELLS = st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=4), max_size=8)
@@ -102,8 +125,9 @@ def test_whatever_is_written_is_read(
     if "\\" in repr(rows):
         quoting = csv.QUOTE_ALL  # older writers leave line ends that are not their own unquoted
     csv.writer(file, delimiter=delimiter, quotechar=quote, lineterminator=end, quoting=quoting).writerows(rows)
-    splitter = Splitter(quote.encode(), delimiter.encode())
-    records = [*splitter.feed(file.getvalue().encode(errors="surrogatepass")), *splitter.finish()]
-    texts = [record.content.decode(errors="surrogatepass") for record in records]
+    content = file.getvalue().encode(errors="replace")
+    records = split(content, quote=quote, delimiter=delimiter, encoding="utf-8")
     assert [record.problem for record in records] == [""] * len(rows)
-    assert list(csv.reader(texts, delimiter=delimiter, quotechar=quote)) == rows
+    assert [record.cells for record in records] == [
+        [cell.encode(errors="replace").decode() for cell in row] for row in rows
+    ]

@@ -6,26 +6,22 @@ import os
 import pickle
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import anyio
-import attrs
 import pytest
 
 from gateway_async import AsyncGateway, UserApiKey
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask, read_rows
-from gateway_async.migration.dask import ReportTotals, _Coordinator
-from gateway_async.migration.journal.protocol import JournalEntry, RowState
-from gateway_async.migration.migrate import migrate_rows
+from gateway_async.migration.dask import _Coordinator, add_up
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows.row import fingerprint_of, iterate_rows
 from gateway_async.migration.shard_job import ShardJob, ShardResult
 from gateway_async.migration.sources.files import shards
 from gateway_async.migration.sources.records import Shard
-from gateway_async.migration.stop import RowAllowance
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
 from tests.support.sandbox_environment import environment_of
@@ -33,7 +29,6 @@ from tests.support.sandbox_environment import environment_of
 from .cluster import CARD, row, write_rows
 from .files import all_of, card_row, lines, put
 from .journals import MemoryJournal, counts
-from .test_runner import FakeGateway
 
 pytestmark = pytest.mark.anyio
 
@@ -71,73 +66,19 @@ async def test_no_address_is_in_the_frames_of_an_error(tmp_path: Path) -> None:
         assert found_in(refused.value) == set()
 
 
-# --- whose rows they take for theirs
-
-
-@pytest.mark.parametrize(
-    ("row_number", "run", "charged"),
-    [
-        (4, 8, 1),  # The same row was stored by a worker that died.
-        (5, 8, 0),  # Another row in another shard has the same key.
-        (4, 6, 0),  # An earlier migration has stored the row, and this one has read it.
-    ],
-)
-async def test_what_an_earlier_attempt_has_stored_is_charged(
-    row_number: int, run: int, charged: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "cards.jsonl"
-    path.write_text("\n\n\n" + json.dumps(row("k")) + "\n")  # in line 4
-    rows = read_rows(path, shard=shards(path, 10)[0])
-    fingerprint = fingerprint_of((await all_of(rows))[0])
-    journal, allowance = MemoryJournal(), RowAllowance(None)
-    journal.run = 8
-    journal.kept["k"] = attrs.evolve(ENTRY, fingerprint=fingerprint, row_number=row_number, run=run)
-    report = await migrate_rows(
-        FakeGateway(),  # type: ignore[arg-type]
-        iterate_rows(rows),
-        journal,
-        is_shard=True,
-        name="m",
-        allowance=allowance,
-        concurrency=1,
-        rate=None,
-        give_up_after=1,
-        since=7,
-        stop_when=None,
-        on_row=None,
-        on_progress=None,
-    )
-    assert (allowance.used, report.repeated, report.skipped) == (charged, row_number != 4, row_number == 4)
-
-
-ENTRY = JournalEntry(
-    key="k",
-    api_id="a",
-    state=RowState.STORED,
-    fingerprint="",
-    line=4,
-    reasons=(),
-    vault_id=None,
-    last_four=None,
-    brand=None,
-    run=8,
-    changed_at=datetime.now(UTC),
-    read_by=8,
-)
-
-
 # --- a cap on all shards
 
 
 class Scheduler:
-    """A fake of Dask's client: two workers, which store as many rows of a shard as its quota allows.
+    """A fake of Dask's client: two workers, which store as many rows of a shard as the shared counter allows.
 
     Attributes:
         stored: start of a shard → how many of its rows are stored.
         dead: the start of the shard whose worker dies.
     """
 
-    def __init__(self, dead: int | None = None) -> None:
+    def __init__(self, journal: SqliteJournal, dead: int | None = None) -> None:
+        self.journal = journal
         self.stored: dict[int, int] = {}
         self.dead = dead
 
@@ -151,44 +92,65 @@ class Scheduler:
     async def run(self, *_: Any, **__: Any) -> None:
         """Nothing runs that could be stopped."""
 
-    async def submit(self, _run: Any, _id: str, _job: ShardJob, shard: Shard, quota: int, *, pure: bool) -> ShardResult:
+    async def submit(self, _run: Any, _id: str, job: ShardJob, shard: Shard, *, pure: bool) -> ShardResult:
+        """Run a shard, whose last row is rejected, with some time for the others."""
         assert not pure
+        assert job.max_rows is not None
+        before = self.stored.get(shard.start, 0)
+        reserved = await self.journal.reserve_rows(shard.rows - before, limit=job.max_rows)
         await asyncio.sleep(0.001)
         if shard.start == self.dead:
             raise OSError("the worker died")
-        stored = self.stored[shard.start] = min(shard.rows, quota)
-        return ShardResult(Report(stored=stored, at_cap=stored < shard.rows), (), stored)
+        if is_whole := before + reserved == shard.rows:
+            await self.journal.reserve_rows(-1, limit=job.max_rows)
+        self.stored[shard.start] = before + reserved - is_whole
+        return ShardResult(
+            Report(stored=reserved - is_whole, skipped=before, rejected=is_whole, at_cap=not is_whole), ()
+        )
 
 
-async def coordinate(scheduler: Scheduler, sizes: Sequence[int], max_rows: int) -> Report:
-    coordinator = _Coordinator(
-        client=scheduler,
-        job=ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal),
-        journal=MemoryJournal(),
-        totals=ReportTotals("m", {}),
-        retries=0,
-        max_rows=max_rows,
-        stop_when=None,
-        on_row=None,
-        on_progress=None,
-    )
-    return await coordinator.run([Shard(start, start + 1, 1, rows) for start, rows in enumerate(sizes)])
+async def coordinate(folder: Path, sizes: Sequence[int], max_rows: int, dead: int | None = None) -> tuple[Any, Report]:
+    async with aclosing(SqliteJournal(folder / "cards.journal")) as journal:
+        await journal.start("m")
+        scheduler = Scheduler(journal, dead)
+        coordinator = _Coordinator(
+            client=scheduler,
+            job=ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal, max_rows=max_rows),
+            journal=journal,
+            report=Report("m"),
+            retries=0,
+            stop_when=None,
+            on_row=None,
+            on_progress=None,
+        )
+        report = await coordinator.run([Shard(start, start + 1, 1, rows) for start, rows in enumerate(sizes)])
+    return scheduler.stored, report
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize("cap", [1, 10, 19, 20, 25, 60])
-async def test_quotas_never_exceed_the_cap(cap: int) -> None:
-    scheduler = Scheduler()
-    report = await coordinate(scheduler, [10] * 5, cap)
-    assert (sum(scheduler.stored.values()), report.stored, report.at_cap) == (min(cap, 50), min(cap, 50), cap < 50)
+@pytest.mark.parametrize("cap", [1, 10, 18, 19, 25, 45, 60])
+async def test_shards_never_exceed_the_cap_and_use_it_up(cap: int, tmp_path: Path) -> None:
+    stored, report = await coordinate(tmp_path, [10] * 5, cap)
+    assert (sum(stored.values()), report.at_cap) == (min(cap, 45), cap < 46)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_shard_that_is_given_up_keeps_its_quota() -> None:
-    scheduler = Scheduler(dead=0)
-    report = await coordinate(scheduler, [6, 3, 10], 10)
-    assert (scheduler.stored, report.at_cap) == ({1: 3, 2: 1}, False)
+async def test_a_shard_that_is_given_up_keeps_what_it_reserved(tmp_path: Path) -> None:
+    stored, report = await coordinate(tmp_path, [6, 3, 10], 10, dead=0)
+    assert (stored, report.at_cap) == ({1: 2, 2: 2}, False)
     assert "was given up: OSError: the worker died" in report.stopped
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_new_run_has_the_whole_cap(tmp_path: Path) -> None:
+    async with aclosing(SqliteJournal(tmp_path / "cards.journal")) as journal:
+        await journal.start("m")
+        assert await journal.reserve_rows(7, limit=10) == 7
+        await journal.start("m", since=1)  # a part of the same run
+        assert await journal.reserve_rows(7, limit=10) == 3
+        assert await journal.reserve_rows(7, limit=10) == 0
+        await journal.start("m")
+        assert await journal.reserve_rows(7, limit=10) == 7
 
 
 # --- processes that any scheduler starts
@@ -248,22 +210,18 @@ async def test_the_parts_are_the_file(name: str, tmp_path: Path) -> None:
 
 
 def test_what_a_dead_worker_stored_is_not_skipped() -> None:
-    total = ReportTotals("m", {RowState.STORED: 100})
-    total.add(Report(stored=30, skipped=20, rejected=1))
-    total.update({RowState.STORED: 155}, [Report(stored=5)], 1.0)
-    assert counts(total.report) == (55, 1, 0, 0)
+    report = Report()
+    add_up(report, [Report(stored=30, skipped=20, rejected=1), Report(stored=5)], 55)
+    assert counts(report) == (55, 1, 0, 0)
 
 
 def test_what_an_earlier_run_stored_is_skipped() -> None:
-    total = ReportTotals("m", {RowState.STORED: 20})
-    total.add(Report(stored=30, skipped=20))
-    total.update({RowState.STORED: 50}, [], 1.0)
-    assert counts(total.report) == (30, 0, 0, 20)
+    report = Report()
+    add_up(report, [Report(stored=30, skipped=20)], 30)
+    assert counts(report) == (30, 0, 0, 20)
 
 
 def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
-    total = ReportTotals("m", {})
-    total.add(Report(stored=30))
-    total.update({RowState.STORED: 10}, [Report(stored=7, in_flight=3, limit=8, waits_for="room")], 1.0)
-    report = total.report
+    report = Report()
+    add_up(report, [Report(stored=30), Report(stored=7, in_flight=3, limit=8, waits_for="room")], 10)
     assert (report.stored, report.in_flight, report.limit, report.waits_for) == (37, 3, 8, "room")

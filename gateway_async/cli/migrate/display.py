@@ -28,19 +28,16 @@ from gateway_async.cli.migrate.journal import ROW_COLORS
 from gateway_async.cli.output import ExitStatus
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.migration.output.summary import (
-    STATES,
     RunContext,
     RunProgress,
     as_values,
     duration,
     facts,
     failures,
-    figures,
-    figures_of,
     headline,
     rate_of,
 )
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import STATES, Report
 
 _LINE_SECONDS: Final = 5.0
 _EVENT_SECONDS: Final = 1.0
@@ -213,6 +210,7 @@ class JsonDisplay(MigrationDisplay):
             "progress",
             seconds=round(report.seconds, 3),
             **{name: getattr(report, name) for name in names},
+            totals=report.totals and report.totals.as_values(),
             waiting=report.waits_for,
             rows_per_second=round(self._meter.rate, 1),
             share=None if share is None else round(share, 4),
@@ -239,9 +237,7 @@ def print_event(event: str, **values: Any) -> None:
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
     """Return the number of rows of each state; while the migration runs also the number of calls."""
-    parts = [
-        Text(f"{count:,} {STATES[state]}", style=ROW_COLORS[state]) for state, count in figures(figures_of(report))
-    ]
+    parts = [Text(f"{count:,} {STATES[state]}", style=ROW_COLORS[state]) for state, count in report.figures.figures()]
     if running and report.skipped:
         parts.append(Text(f"{report.skipped:,} of them before", style="dim"))
     if running:

@@ -13,8 +13,7 @@ from gateway_async.cli.migrate.options import exit_on_usage_error, open_journal
 from gateway_async.cli.output import NONE, TableRow, is_terminal, print_advice, print_json, print_table
 from gateway_async.migration import Journal, JournalEntry
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
-from gateway_async.migration.output.summary import STATES
-from gateway_async.migration.report import Totals
+from gateway_async.migration.report import STATES, Totals
 from gateway_async.migration.rows.fields import FieldFacts, field_list
 
 MAX_SHOWN_ROWS = 500

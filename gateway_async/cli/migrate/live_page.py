@@ -4,9 +4,8 @@ The page is served in the event loop of the migration, and rendered once a secon
 slowly, or not at all, delays only its own updates.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Final
 
 import anyio
@@ -15,14 +14,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.output.page import render_page, render_parts
+from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext
 from gateway_async.migration.report import Report
-from gateway_async.sandbox import pages
 from gateway_async.sandbox.http.server import Listener
 
 __all__ = ["serve_live_page"]
@@ -32,7 +29,6 @@ _UPDATE_SECONDS: Final = 1.0
 _LAST_UPDATE_SECONDS: Final = 2.0
 """Time for open pages to show the end."""
 
-_SCRIPTS: Final = Path(pages.__file__).parent / "static" / "vendor"
 _HEADERS: Final = {
     "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
     "cross-origin-resource-policy": "same-origin",
@@ -72,60 +68,45 @@ async def serve_live_page(port: int, read: Callable[[], tuple[Report, RunContext
 
 
 class _LivePage:
-    """The page, its updates and its scripts, as a read-only application."""
+    """The page and the pages that replace it, as a read-only application."""
 
     def __init__(self, read: Callable[[], tuple[Report, RunContext]]) -> None:
         self.app = Starlette(
-            routes=[
-                Route("/", self._show),
-                Route("/events", self._stream),
-                Mount("/static", StaticFiles(directory=_SCRIPTS)),
-            ],
+            routes=[Route("/", self._show), Route("/events", self._stream)],
             # Other sites cannot read the page by a name of their own that resolves to this machine.
             middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"], www_redirect=False)],
         )
         self._read = read
         self._ended = anyio.Event()
-        self._parts: Mapping[str, str] = {}
-        self._parts_expire_at = float("-inf")
+        self._page = ""
+        self._page_expires_at = float("-inf")
 
     def end(self) -> None:
-        """Send the last update to open pages."""
-        self._parts_expire_at = float("-inf")
+        """Send the last page to the open ones."""
+        self._page_expires_at = float("-inf")
         self._ended.set()
 
     async def _show(self, _request: Request) -> Response:
-        return HTMLResponse(render_page(*self._read()), headers=_HEADERS)
+        return HTMLResponse(self._render(), headers=_HEADERS)
 
     async def _stream(self, request: Request) -> Response:
-        return StreamingResponse(self._updates(request), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(self._events(request), media_type="text/event-stream", headers=_HEADERS)
 
-    async def _updates(self, request: Request) -> AsyncIterator[str]:
-        """Yield the parts of the page that have changed, until the end."""
-        shown: Mapping[str, str] = {}
+    async def _events(self, request: Request) -> AsyncIterator[str]:
+        """Yield the page as a server-sent event, each second and at the end."""
         is_last = False
         while not is_last:
             is_last = self._ended.is_set()
-            parts = self._render_parts()
-            yield "".join(_event(name, html) for name, html in parts.items() if shown.get(name) != html)
-            shown = parts
-            if not is_last:
-                with anyio.move_on_after(_UPDATE_SECONDS):
-                    await self._ended.wait()
-        yield _event("end")
+            yield "".join(f"data: {line}\n" for line in self._render().splitlines()) + "\n"
+            with anyio.move_on_after(_UPDATE_SECONDS):
+                await self._ended.wait()
         while (await request.receive())["type"] != "http.disconnect":  # the page closes the connection
             pass
 
-    def _render_parts(self) -> Mapping[str, str]:
-        """Return the current parts. All open pages share them."""
+    def _render(self) -> str:
+        """Return the current page. All browsers share it."""
         now = anyio.current_time()
-        if now >= self._parts_expire_at:
-            self._parts = render_parts(*self._read())
-            self._parts_expire_at = now + _UPDATE_SECONDS / 2
-        return self._parts
-
-
-def _event(name: str, html: str = "") -> str:
-    """Return a server-sent event."""
-    data = "".join(f"data: {line}\n" for line in html.splitlines() or [""])
-    return f"event: {name}\n{data}\n"
+        if now >= self._page_expires_at:
+            self._page = render_page(*self._read())
+            self._page_expires_at = now + _UPDATE_SECONDS / 2
+        return self._page

@@ -276,6 +276,10 @@ class MigrationOptions(InputOptions):
             others[f"--{name}"] = path
             if path:
                 check_output(name, path, source=source, force=self.force)
+        if self.rejects and self.shard:
+            raise InvalidRequestError(
+                "rejects: not allowed with --shard (expected in the run over the whole file, which writes all of them)"
+            )
         if self.rejects_with_card_numbers and not self.rejects:
             raise InvalidRequestError("rejects-with-card-numbers: only allowed with --rejects")
         self.create_journal()  # checks only

@@ -26,7 +26,6 @@ from gateway_async.cli.output import NONE, ExitStatus, TableRow, print_json, pri
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.files import check_output
-from gateway_async.migration.output.summary import in_words, total_values
 from gateway_async.migration.output.tables import write_findings
 from gateway_async.migration.verify import Verdict
 
@@ -121,7 +120,7 @@ def _print_json(result: Verification) -> None:
     reasons = [
         {"finding": verdict, "reason": reason, "rows": rows} for (verdict, reason), rows in _most_frequent(result)
     ]
-    values |= {"totals": total_values(result.totals), "reasons": reasons}
+    values |= {"totals": result.totals and result.totals.as_values(), "reasons": reasons}
     print_json([{**values, "findings": findings}])
 
 
@@ -137,7 +136,7 @@ def _print(result: Verification, out: Path | None) -> None:
     checked = f"{result.checked:,} {pluralize(result.checked, 'account')} checked: {counts}"
     console.print(Text(checked, style="green" if result.good else "bold red"), soft_wrap=True)
     if result.totals is not None:
-        console.print(Text(f"over all runs: {in_words(result.totals)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"over all runs: {result.totals}", style="dim"), soft_wrap=True)
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:

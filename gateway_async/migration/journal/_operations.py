@@ -58,8 +58,11 @@ _ADD_RUN: Final = """
 INSERT INTO @_runs (name, runs, gateway, has_former_keys) SELECT $1::text, 0, $2::text, FALSE
 WHERE NOT EXISTS (SELECT 1 FROM @_runs WHERE :is_own_run) ON CONFLICT DO NOTHING
 """
-_LOCK_RUN: Final = "SELECT name, gateway, has_former_keys FROM @_runs WHERE :is_own_run FOR UPDATE"
-_START_RUN: Final = "UPDATE @_runs SET runs = runs + 1, gateway = $2 WHERE :is_own_run RETURNING runs"
+_LOCK_RUN: Final = "SELECT name, gateway, has_former_keys, reserved FROM @_runs WHERE :is_own_run FOR UPDATE"
+_START_RUN: Final = """
+UPDATE @_runs SET runs = runs + 1, gateway = $2, reserved = reserved * $3 WHERE :is_own_run RETURNING runs
+"""
+_RESERVE: Final = "UPDATE @_runs SET reserved = $2 WHERE :is_own_run"
 _SELECT_BY_KEY: Final = f"SELECT {_COLUMNS} FROM @ WHERE :is_own AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
 _INSERT_STARTS: Final = f"""
 INSERT INTO @ AS vaults (:migration run, read_by, state, changed_at, {", ".join(_START)})
@@ -113,7 +116,7 @@ SELECT state, sum(rows) AS count FROM (
 """
 
 
-def start(location: str, own: str, name: str | None, gateway: str) -> Steps[JournalRun | Exception]:
+def start(location: str, own: str, name: str | None, gateway: str, *, is_part: bool) -> Steps[JournalRun | Exception]:
     """Start a run; `own` is the name of the migration, unless the journal has one already."""
     yield _ADD_RUN, (own, gateway)
     (known,) = yield _LOCK_RUN, (own,)
@@ -121,8 +124,16 @@ def start(location: str, own: str, name: str | None, gateway: str) -> Steps[Jour
         return JournalError(location, f"it belongs to the migration {known['name']!r}, not to {name!r}")
     if problem := gateway_mismatch(known["gateway"], gateway):
         return JournalError(location, problem)
-    (started,) = yield _START_RUN, (own, known["gateway"] or gateway)
+    (started,) = yield _START_RUN, (own, known["gateway"] or gateway, int(is_part))
     return JournalRun(known["name"], started["runs"], has_former_keys=bool(known["has_former_keys"]))
+
+
+def reserve_rows(name: str | None, number: int, limit: int) -> Steps[int]:
+    """Reserve rows of a limit that several runs share, and return how many; a negative number gives some back."""
+    (known,) = yield _LOCK_RUN, (name,)
+    reserved: int = min(number, max(0, limit - known["reserved"]))
+    yield _RESERVE, (name, known["reserved"] + reserved)
+    return reserved
 
 
 def record_starts(

@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS @ (
     PRIMARY KEY (:migration key)
 );
 ALTER TABLE @_runs ADD COLUMN IF NOT EXISTS has_former_keys boolean NOT NULL DEFAULT TRUE;
+ALTER TABLE @_runs ADD COLUMN IF NOT EXISTS reserved bigint NOT NULL DEFAULT 0;
 ALTER TABLE @ ADD COLUMN IF NOT EXISTS row_number bigint NOT NULL DEFAULT 0;
 ALTER TABLE @ ADD COLUMN IF NOT EXISTS read_by bigint NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS @_not_started (
@@ -102,10 +103,19 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run."""
         own = self._name or (Path(self._store.location).stem if name is None else name)
-        started = await self._store.run(operations.start, self._store.location, own, name, gateway)
+        start = partial(operations.start, is_part=since is not None)
+        started = await self._store.run(start, self._store.location, own, name, gateway)
         self._run = started.number
         self._since = self._run if since is None else since
         return started
+
+    async def reserve_rows(self, number: int, *, limit: int) -> int:
+        """Reserve rows of a limit that the runs of a migration share; a negative number gives some back.
+
+        Returns:
+            How many were reserved: fewer than `number` at the limit.
+        """
+        return await self._store.run(operations.reserve_rows, self._name, number, limit)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""

@@ -1,6 +1,6 @@
 """A migration's report as one self-contained HTML page, from the template `report.html.jinja`. It needs Jinja2.
 
-While the migration runs, the same page can be served. Each of its parts is then replaced when it has changed.
+While the migration runs, the same page can be served. It then replaces its parts by those of the next page.
 """
 
 from base64 import b64encode
@@ -18,20 +18,17 @@ from gateway_async._secrets import mask_text
 from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.output.summary import (
-    STATES,
     RunContext,
     RunProgress,
     duration,
     facts,
-    figures,
-    figures_of,
     format_local_time,
     headline,
     most_frequent,
     rate_of,
     running_headline,
 )
-from gateway_async.migration.report import Report, Sample
+from gateway_async.migration.report import STATES, Report, Sample
 
 _MAX_POINTS: Final = 120
 _MIN_SECONDS: Final = 0.05
@@ -189,26 +186,20 @@ def render_page(report: Report, context: RunContext) -> str:
     return page
 
 
-def render_parts(report: Report, context: RunContext) -> Mapping[str, str]:
-    """Return the content of each part of the page by its name."""
-    template = _template()
-    values = template.new_context(_values(report, context))
-    return {name: "".join(block(values)) for name, block in template.blocks.items()}
-
-
 @cache
 def _template() -> Any:
     jinja2 = import_extra("jinja2", extra="cli", user="the HTML report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["number"] = lambda value: f"{value:,.0f}"
-    style = (_FOLDER / "report.css").read_text(encoding="utf-8")
-    environment.globals["style"] = environment.filters["safe"](style)
-    environment.globals["style_hash"] = f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}"
+    for name, file in (("style", "report.css"), ("script", "report.js")):
+        text = (_FOLDER / file).read_text(encoding="utf-8")
+        environment.globals[name] = environment.filters["safe"](text)
+        environment.globals[f"{name}_hash"] = f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
     return environment.from_string((_FOLDER / "report.html.jinja").read_text(encoding="utf-8"))
 
 
 def _values(report: Report, context: RunContext) -> dict[str, Any]:
-    progress, totals = context.progress, figures_of(report)
+    progress, totals = context.progress, report.figures
     return {
         "report": report,
         "progress": progress,
@@ -218,7 +209,7 @@ def _values(report: Report, context: RunContext) -> dict[str, Any]:
         "tone": _tone(report, running=progress is not None),
         "figures": list(_figures(report, progress)) if progress else [],
         "updated": f"{datetime.now().astimezone():%H:%M:%S}",
-        "tiles": [(STATES[state].capitalize(), count, _TONES[state]) for state, count in figures(totals)],
+        "tiles": [(STATES[state].capitalize(), count, _TONES[state]) for state, count in totals.figures()],
         "stored": totals.stored,
         "facts": list(facts(report, context)),
         "chart": create_chart(report.samples),

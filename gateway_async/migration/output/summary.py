@@ -8,18 +8,10 @@ from typing import Any, Final
 import attrs
 
 from gateway_async._text import pluralize
-from gateway_async.migration.journal.protocol import RowResult, RowState
-from gateway_async.migration.report import Report, Totals
+from gateway_async.migration.journal.protocol import RowResult
+from gateway_async.migration.report import Report
 
 _MAX_FAILURES: Final = 5
-STATES: Final[Mapping[RowState, str]] = {
-    RowState.STORED: "stored",
-    RowState.REJECTED: "rejected",
-    RowState.REPEATED: "repeated",
-    RowState.UNKNOWN: "unknown",
-    RowState.SENDING: "in progress",
-}
-"""State of a row → its name in figures, in their order."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,30 +50,6 @@ class RunContext:
     newest_rejects: Sequence[RowResult] = ()
     resume_command: str = ""
     progress: RunProgress | None = None
-
-
-def figures(totals: Totals) -> Iterator[tuple[RowState, int]]:
-    """Yield the rows of each state. After a whole run, no row is in progress, and that state is left out."""
-    for state in STATES:
-        count = getattr(totals, state)
-        if count or state is not RowState.SENDING:
-            yield state, count
-
-
-def figures_of(report: Report) -> Totals:
-    """Return the figures of a report: the rows of all runs, or while it runs, of this one."""
-    return report.totals or report.ended
-
-
-def in_words(totals: Totals) -> str:
-    """Return the rows of each state in words, such as `12 rows: 10 stored, 2 rejected, 0 repeated, 0 unknown`."""
-    counts = ", ".join(f"{count:,} {STATES[state]}" for state, count in figures(totals))
-    return f"{totals.rows:,} {pluralize(totals.rows, 'row')}: {counts}"
-
-
-def total_values(totals: Totals | None) -> dict[str, int] | None:
-    """Return the rows of each state, and all of them, for JSON."""
-    return None if totals is None else {"rows": totals.rows, **attrs.asdict(totals)}
 
 
 def this_run(report: Report) -> str:
@@ -133,7 +101,7 @@ def as_values(report: Report, context: RunContext) -> dict[str, Any]:
         "stopped": report.stopped,
         "seconds": round(report.seconds, 3),
         "rows_per_second": round(rate_of(report), 1),
-        "totals": total_values(report.totals),
+        "totals": report.totals and report.totals.as_values(),
         "rejects": context.rejects,
         "failures": [{"reason": reason, "attempts": attempts} for reason, attempts in most_frequent(report.failures)],
         "reasons": [{"reason": reason, "rows": rows} for reason, rows in context.reasons],
@@ -154,7 +122,7 @@ def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
         if moment is not None:
             yield name, format_local_time(moment)
     if report.totals is not None:
-        yield "over all runs", in_words(report.totals)
+        yield "over all runs", str(report.totals)
         yield "this run", this_run(report)
     yield from _rejects(report, context)
 

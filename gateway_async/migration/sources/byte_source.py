@@ -37,7 +37,7 @@ class Bytes:
     Attributes:
         encoding: the encoding of the bytes that `read` returns. It is the file's encoding, or UTF-8 if line ends and
             quotes take more than one byte in the file's encoding.
-        start: the offset of the first byte after the byte order mark.
+        start: the offset of the first byte that `read` returns.
         recoded: whether the bytes were converted to UTF-8. Then `position` differs from the number of bytes returned.
         position: bytes read from the file.
         total: size in bytes, or None.
@@ -68,11 +68,12 @@ class Bytes:
         self.recoded = not codec.startswith(_SINGLE_BYTES)
         self.encoding = "utf-8" if self.recoded else codec
         self._decoder = codecs.getincrementaldecoder(codec)("replace") if self.recoded else None
-        self._pending = [self._recode(head[self.start :])]
+        self._first = self._recode(head[self.start :])
 
     def read(self) -> bytes:
         """Return the next bytes; b"" at the end."""
-        if self._pending and (first := self._pending.pop()):
+        first, self._first = self._first, b""
+        if first:
             return first
         while data := self._read(_CHUNK):
             self.position += len(data)
@@ -96,15 +97,11 @@ class Bytes:
             raise ValueError("contains bytes that are not in the file's encoding (expected --encoding, such as utf-16)")
         return text
 
-    def push_back(self, data: bytes) -> None:
-        """Make the next `read` return these bytes."""
-        self._pending.append(data)
-
     def move_to(self, offset: int) -> None:
         """Continue reading at a byte of the file; only possible if the bytes are not recoded."""
         self._file.seek(offset)
-        self._pending.clear()
-        self.position = offset
+        self._first = b""
+        self.start = self.position = offset
 
     def _recode(self, data: bytes, *, last: bool = False) -> bytes:
         return data if self._decoder is None else self._decoder.decode(data, last).encode()

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
-from itertools import chain
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any, BinaryIO, Final, Literal, cast
@@ -15,7 +14,7 @@ from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import STDIN, Bytes, Source, open_bytes
 from gateway_async.migration.sources.parquet import ParquetRows, parquet_shards
-from gateway_async.migration.sources.records import RawRecord, Shard
+from gateway_async.migration.sources.records import Line, Shard
 from gateway_async.migration.sources.text_rows import CsvRows, JsonRows
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -207,14 +206,14 @@ class Rows:
             return parquet_shards(self._source, rows_per_shard)
         with closing(self.open_text(sharded=True)) as parser:
             found: list[Shard] = []
-            first: RawRecord | None = None
+            first: Line | None = None
             count = 0
-            for record in chain.from_iterable(parser.records()):
+            for record in parser.records():
                 if first is not None and count == rows_per_shard:
-                    found.append(Shard(first.start, record.start, first.line, count))
+                    found.append(Shard(first.start, record.first.start, first.number, count))
                     first, count = None, 0
-                first, count = first or record, count + 1
-            return found if first is None else [*found, Shard(first.start, parser.position, first.line, count)]
+                first, count = first or record.first, count + 1
+            return found if first is None else [*found, Shard(first.start, parser.position, first.number, count)]
 
     def open_text(self, *, sharded: bool) -> CsvRows | JsonRows:
         """Open a text file, and return its parser.

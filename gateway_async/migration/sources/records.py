@@ -1,14 +1,10 @@
-"""Splits bytes into records of bounded length: one a line, or several lines if a quoted cell contains line ends.
+"""The lines and records of a text file, in bounded memory, and the parts of a file."""
 
-A broken record affects only itself. One that is too long is dropped chunk by chunk. If a quote is opened and not closed
-properly, the record is its first line only, and the next line begins a new record. So a stray quote never swallows the
-rest of a file. A closing quote must be followed by a delimiter or a line end. In addition, the reader of a file may
-declare that several lines are unlikely to be one record.
-"""
-
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 import attrs
 
@@ -20,13 +16,12 @@ MAX_RECORD: Final = 1 << 20
 _END_OF_FILE: Final = b"\x1a"
 """Ctrl-Z, with which DOS programs end a text file."""
 
+TOO_LONG: Final = f"longer than {MAX_RECORD} bytes"
 _UNCLOSED: Final = "a quote is not closed, or text follows a closing quote"
-_LONGEST_LINE_END: Final = 2
-_LARGE: Final = 1 << 16
-"""Bytes of an incomplete record above which its end is not searched again until they have doubled."""
+_LIMIT: Final = "field limit"
+"""A part of the error of `csv` for a cell that is too long."""
 
-_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
-_NEWLINE: Final = re.compile(rb"[\r\n]")
+_MIN_DELIMITERS: Final = 2
 
 
 @attrs.frozen
@@ -46,187 +41,181 @@ class Shard:
     rows: int
 
 
-class RawRecord(NamedTuple):
-    """One record of a file.
+class Line(NamedTuple):
+    """One line of a file.
 
     Attributes:
-        line: the number of its first line, from 1.
+        number: its number, from 1.
         start: its offset in bytes.
-        content: its bytes without the line end; b"" if it is too long.
-        problem: why it is not a whole record; "" if it is one.
+        content: its bytes with the line end; None if it is too long.
     """
 
-    line: int
+    number: int
     start: int
+    content: bytes | None
+
+    @property
+    def text(self) -> bytes:
+        """Its bytes without the line end."""
+        return (self.content or b"").removesuffix(b"\n").removesuffix(b"\r")
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it has no text."""
+        return self.content is not None and not self.text.strip(_END_OF_FILE).strip()
+
+
+class Lines:
+    """The lines of a source, of which any may be given back. A line that is too long is dropped chunk by chunk."""
+
+    def __init__(self, source: Bytes, *, number: int = 1, longest: int = MAX_RECORD) -> None:
+        self._source = source
+        self._number = number
+        self._start = source.start
+        self._ready: deque[Line] = deque()
+        self._unfinished = b""
+        self._dropped = 0
+        self.longest = longest
+        self.encoding = source.encoding
+        self.decode = source.decode
+
+    def take(self, *, wait: bool = True) -> Line | None:
+        """Return the next line; None at the end, and with `wait=False` also if the next line must be read first."""
+        while not self._ready and wait:
+            data = self._source.read()
+            if not data:
+                self._finish()
+                break
+            self._split(data)
+        return self._ready.popleft() if self._ready else None
+
+    def give_back(self, lines: Iterable[Line]) -> None:
+        """Make the next lines these ones."""
+        self._ready.extendleft(reversed([*lines]))
+
+    def _split(self, data: bytes) -> None:
+        lines = (self._unfinished + data).splitlines(keepends=True)
+        # A CR at the end may be the first half of CR LF.
+        self._unfinished = b"" if lines[-1].endswith(b"\n") else lines.pop()
+        for line in lines:
+            self._add(line)
+        if len(self._unfinished) > self.longest + 1:
+            self._dropped += len(self._unfinished) - 1
+            self._unfinished = self._unfinished[-1:]
+
+    def _finish(self) -> None:
+        """Add the last line if it has no line end."""
+        last, self._unfinished = self._unfinished.rstrip(_END_OF_FILE), b""
+        if last or self._dropped:
+            self._add(last)
+
+    def _add(self, content: bytes) -> None:
+        size = self._dropped + len(content)
+        line = Line(self._number, self._start, content)
+        if self._dropped or (size > self.longest and len(line.text) > self.longest):
+            line = line._replace(content=None)
+        self._ready.append(line)
+        self._number += 1
+        self._start += size
+        self._dropped = 0
+
+
+class Record(NamedTuple):
+    """One record of a file: a line, or several lines if a quoted cell contains line ends.
+
+    Attributes:
+        first: its first line.
+        content: its bytes without the last line end.
+        problem: why it is not a whole record; "" if it is one.
+        cells: its cells, of CSV.
+    """
+
+    first: Line
     content: bytes
     problem: str = ""
+    cells: Sequence[str] = ()
 
     @property
     def is_blank(self) -> bool:
         """Whether it is a line without text."""
-        return not (self.problem or self.content.strip(_END_OF_FILE).strip())
+        return not self.problem and self.first.is_blank
 
 
-class _RecordEnd(NamedTuple):
-    end: int
-    after: int
-    lines: int
-    problem: str = ""
+class CsvRecords(Iterator[str]):
+    """The records of CSV, parsed by `csv`, which takes as many lines as a record has.
 
-
-class Splitter:
-    """Splits bytes into records.
+    A broken record affects only itself. If a quote is opened and not closed properly, the record is its first line
+    only, and the next line begins a new record. So a stray quote never swallows the rest of a file.
 
     Args:
-        quote: the byte that begins and ends a quoted cell, and is doubled inside of it; None for no quoting.
-        delimiter: the byte between two cells.
-        line: the number of the first line.
-        start: the offset of the first byte.
-        longest: maximum bytes of a record.
-
-    Attributes:
-        plausible: a function that returns whether a record of several lines may be one; None to accept all.
+        lines: the lines of the file.
+        delimiter: the character between two cells.
+        quotechar: the character that begins and ends a quoted cell, and is doubled inside of it; None for no quoting.
+        columns: number of cells of a record of several lines; None to accept any.
     """
 
-    def __init__(
-        self,
-        quote: bytes | None = None,
-        delimiter: bytes = b",",
-        *,
-        line: int = 1,
-        start: int = 0,
-        longest: int = MAX_RECORD,
-    ) -> None:
-        self._line = line
-        self._start = start
-        self._longest = longest
-        self._quote = quote
-        self.plausible: Callable[[bytes], bool] | None = None
-        self._skipping = False
-        self._next_search_size = 0
-        self._pending = b""
-        if quote is not None:
-            self._record, self._open = _patterns(re.escape(quote), re.escape(delimiter))
+    def __init__(self, lines: Lines, delimiter: str, quotechar: str | None, columns: int | None = None) -> None:
+        self._lines = lines
+        self._delimiter = delimiter
+        self._columns = columns
+        self._taken: list[Line] = []
+        self._wait = self._has_arrived = True
+        self._problem = ""
+        quoting: dict[str, Any] = {"quotechar": quotechar} if quotechar else {"quoting": csv.QUOTE_NONE}
+        self._reader = csv.reader(self, delimiter=delimiter, strict=True, **quoting)
 
-    @property
-    def rest(self) -> tuple[int, int]:
-        """The line and the offset of the bytes that are not in a record yet."""
-        return self._line, self._start
+    def read(self, *, wait: bool = True) -> Record | None:
+        """Return the next record; None at the end, and with `wait=False` also if it has not arrived."""
+        taken: list[Line] = []
+        self._taken, self._wait, self._has_arrived, self._problem = taken, wait, True, ""
+        cells, problem = None, _UNCLOSED
+        try:
+            cells = next(self._reader, None)
+        except csv.Error as error:
+            problem = str(error) if _LIMIT in str(error) else _UNCLOSED
+        if not self._has_arrived:
+            self._lines.give_back(taken)
+            taken.clear()
+        if not taken:
+            return None
+        if taken[0].content is None:
+            return Record(taken[0], b"", TOO_LONG)
+        if len(taken) > 1 and not (cells and self._is_one_record(cells)):
+            cells, problem = None, _UNCLOSED
+            self._lines.give_back(taken[1:])
+            del taken[1:]
+        content = b"".join(line.content or b"" for line in taken[:-1]) + taken[-1].text
+        return Record(taken[0], content, problem) if cells is None else Record(taken[0], content, self._problem, cells)
 
-    def feed(self, data: bytes) -> list[RawRecord]:
-        """Add bytes, and return the records that end in them."""
-        self._pending = self._pending + data if self._pending else data
-        if len(self._pending) < self._next_search_size:
-            return []
-        return list(self._records(last=False))
-
-    def finish(self) -> list[RawRecord]:
-        """Return the last record if it has no line end."""
-        self._pending = self._pending.rstrip(_END_OF_FILE)
-        return list(self._records(last=True))
-
-    def _records(self, *, last: bool) -> Iterator[RawRecord]:
-        data, at = self._pending, 0
-        if self._skipping:
-            at = self._skip_line(data, 0)
-        while at < len(data) and not self._skipping:
-            found = self._find_end(data, at, last)
-            if found is None:
-                break
-            yield self._create_record(data, at, found)
-            at = found.after
-            if self._skipping:
-                at = self._skip_line(data, at)
-        self._pending = data[at:]
-        self._next_search_size = 2 * len(self._pending) if len(self._pending) > _LARGE else 0
-
-    def _create_record(self, data: bytes, at: int, found: _RecordEnd) -> RawRecord:
-        content, problem = data[at : found.end], found.problem
-        if len(content) > self._longest:
-            content, problem = b"", f"longer than {self._longest} bytes"
-        record = RawRecord(self._line, self._start, content, problem)
-        self._line += found.lines
-        self._start += found.after - at
+    def peek(self) -> Record | None:
+        """Return the next record without taking it."""
+        record = self.read()
+        self._lines.give_back(self._taken)
         return record
 
-    def _skip_line(self, data: bytes, at: int) -> int:
-        """Skip the rest of a line that is too long."""
-        end = _LINE_END.search(data, at)
-        if end is None or _may_be_half(end, data):
-            stop = len(data) - (end is not None)
-        else:
-            stop, self._skipping = end.end(), False
-            self._line += 1
-        self._start += stop - at
-        return stop
+    def __next__(self) -> str:
+        """Return the next line of a record; stop at the size limit, or if it has not arrived."""
+        line = self._lines.take(wait=self._wait)
+        if line is None:
+            self._has_arrived = self._wait
+            raise StopIteration
+        self._taken.append(line)
+        if line.content is None or line.start - self._taken[0].start + len(line.content) > self._lines.longest:
+            raise StopIteration
+        try:
+            return self._lines.decode(line.content)
+        except ValueError as error:
+            self._problem = str(error)
+            return line.content.decode(self._lines.encoding, "replace")
 
-    # --- the end of one record
+    def _is_one_record(self, cells: Sequence[str]) -> bool:
+        """Return whether several lines are one record.
 
-    def _find_end(self, data: bytes, at: int, last: bool) -> _RecordEnd | None:
-        """Return the end of the record at `at`; None if more bytes are needed."""
-        newline = _NEWLINE.search(data, at)
-        end = newline.start() if newline else len(data)
-        if self._quote is not None and data.find(self._quote, at, end) >= 0:
-            return self._find_quoted(data, at, last)
-        return self._find_line(data, at, last)
-
-    def _find_line(self, data: bytes, at: int, last: bool, problem: str = "") -> _RecordEnd | None:
-        end = _LINE_END.search(data, at)
-        if end is not None and (last or not _may_be_half(end, data)):
-            return _RecordEnd(end.start(), end.end(), 1, problem)
-        if last:
-            return _RecordEnd(len(data), len(data), 1, problem)
-        if end is None and len(data) - at > self._longest:
-            self._skipping = True
-            return _RecordEnd(len(data), len(data), 0)
-        return None
-
-    def _find_quoted(self, data: bytes, at: int, last: bool) -> _RecordEnd | None:
-        match = self._record.match(data, at)
-        if match is not None and (last or (match["end"] and not (match["end"] == b"\r" and match.end() == len(data)))):
-            lines = len(_LINE_END.findall(data, at, match.start("end"))) + 1
-            if lines == 1 or self._is_plausible(data[at : match.start("end")]):
-                return _RecordEnd(match.start("end"), match.end(), lines)
-            return self._find_line(data, at, last, _UNCLOSED)
-        if (
-            not last
-            and len(data) - at <= self._longest + _LONGEST_LINE_END
-            and (match is not None or self._open.match(data, at))
-        ):
-            return None
-        return self._find_line(data, at, last, _UNCLOSED)
-
-    def _is_plausible(self, record: bytes) -> bool:
-        """Return whether a record of several lines may be one.
-
-        The length limit makes the result the same for all chunk sizes.
+        One record has as many cells as the header, and no line within a cell looks like a row.
         """
-        return len(record) <= self._longest and (self.plausible is None or self.plausible(record))
-
-
-def _may_be_half(end: re.Match[bytes], data: bytes) -> bool:
-    """Return whether a CR may be the first half of CR LF."""
-    return end.group() == b"\r" and end.end() == len(data)
-
-
-def _patterns(quote: bytes, delimiter: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return the patterns of whole records and of open quotes.
-
-    Neither pattern ever backtracks.
-    """
-    quoted = rb"%b(?:[^%b]++|%b%b)*+" % (quote, quote, quote, quote)
-    cell = rb"(?>%b%b|(?:[^%b%b\r\n][^%b\r\n]*+)?)" % (quoted, quote, quote, delimiter, delimiter)
-    record = rb"%b(?:%b%b)*+(?P<end>\r\n|\n|\r|\Z)" % (cell, delimiter, cell)
-    breaks_off = rb"(?:%b%b)*+%b%b?\Z" % (cell, delimiter, quoted, quote)
-    return re.compile(record), re.compile(breaks_off)
-
-
-def read_records(source: Bytes, splitter: Splitter, end: int | None = None) -> Iterator[Sequence[RawRecord]]:
-    """Yield the records of a source that start before the byte `end`."""
-    while data := source.read():
-        records = splitter.feed(data)
-        kept = records if end is None else [record for record in records if record.start < end]
-        yield kept
-        if len(kept) < len(records):
-            return
-    yield [record for record in splitter.finish() if end is None or record.start < end]
+        if self._columns is None:
+            return True
+        between = self._columns - 1
+        later = chain.from_iterable(cell.splitlines()[1:] for cell in cells)
+        looks_like_row = between >= _MIN_DELIMITERS and any(line.count(self._delimiter) >= between for line in later)
+        return len(cells) == self._columns and not looks_like_row

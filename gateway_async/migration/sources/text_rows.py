@@ -1,13 +1,10 @@
 """Rows of text files: CSV and JSON Lines."""
 
-import csv
 import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -21,13 +18,19 @@ from gateway_async.migration.rows.builder import build_mapped_row, unreadable_ro
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import MAX_RECORD, RawRecord, Shard, Splitter, read_records
+from gateway_async.migration.sources.records import TOO_LONG, CsvRecords, Line, Lines, Record, Shard
+
+_DELIMITERS: Final = ",;\t|"
+_SEPARATOR_LINE: Final = re.compile(rb"sep=(.)", re.IGNORECASE)
+_NUL: Final = (
+    "contains NUL characters; is the first line the header? (expected text; UTF-16 without a byte order mark needs "
+    "--encoding utf-16-le or utf-16-be)"
+)
 
 
 class TextRows(ABC):
     """The rows of a text file, one for each record that is not blank. `Rows` describes its attributes."""
 
-    _splitter: Splitter
     _hidden = "account_number"
     """The column of the text of an unreadable record: a masked one, because it may contain a card number."""
 
@@ -37,6 +40,7 @@ class TextRows(ABC):
         self.total = shard.end - shard.start if shard else source.total
         self._source = source
         self._shard = shard
+        self._lines = Lines(source)
 
     @property
     def position(self) -> int:
@@ -44,49 +48,60 @@ class TextRows(ABC):
         return max(self._source.position - (self._shard.start if self._shard else 0), 0)
 
     def batches(self) -> Iterator[Sequence[VaultRow]]:
-        """Yield the rows in batches."""
-        for records in self.records():
+        """Yield the rows in batches: those that have arrived."""
+        while records := [*self._ready_records()]:
             rows = (self._row(record) for record in records if not record.is_blank)
             yield [row for row in rows if row is not None]
 
-    def records(self) -> Iterator[Sequence[RawRecord]]:
-        """Yield the records in batches, without the header."""
-        return read_records(self._source, self._splitter, self._shard.end if self._shard else None)
+    def records(self) -> Iterator[Record]:
+        """Yield the records, without the header."""
+        while (record := self._next_record(wait=True)) is not None:
+            yield record
 
     def close(self) -> None:
         """Close the file."""
         self._source.close()
 
-    def _row(self, record: RawRecord) -> VaultRow | None:
-        """Return a record's row; None if all of its cells are empty."""
-        try:
-            content = self._content(record)
-        except ValueError as error:
-            text = record.content.decode(self._source.encoding, "backslashreplace")
-            return unreadable_row(str(error), line=record.line, source={self._hidden: text} if text else None)
-        return self._build_row(content, record.line)
+    def _ready_records(self) -> Iterator[Record]:
+        """Wait for a record, and yield it with those that follow without waiting."""
+        wait = True
+        while (record := self._next_record(wait=wait)) is not None:
+            yield record
+            wait = False
 
-    def _content(self, record: RawRecord) -> Any:
-        """Return the content of a record. Raise ValueError for one that is incomplete or cannot be parsed."""
-        if record.problem:
-            raise ValueError(record.problem)
-        return self._parse(self._source.decode(record.content))
+    def _next_record(self, *, wait: bool) -> Record | None:
+        """Return the next record of the file or the shard; None at the end, or if none has arrived."""
+        record = self._read_record(wait=wait)
+        return None if record is None or (self._shard and record.first.start >= self._shard.end) else record
+
+    def _start_at_shard(self) -> None:
+        """Continue at the first record of the shard, if there is one."""
+        if self._shard:
+            self._source.move_to(self._shard.start)
+            self._lines = Lines(self._source, number=self._shard.first_line)
+
+    def _row(self, record: Record) -> VaultRow | None:
+        """Return a record's row; None if all of its cells are empty."""
+        problem, line = record.problem, record.first.number
+        if not problem:
+            try:
+                content = self._content(record)
+            except ValueError as error:
+                problem = str(error)
+            else:
+                return self._build_row(content, line)
+        text = record.content.decode(self._source.encoding, "backslashreplace")
+        return unreadable_row(problem, line=line, source={self._hidden: text} if text else None)
 
     @abstractmethod
-    def _parse(self, text: str) -> Any: ...
+    def _read_record(self, *, wait: bool) -> Record | None: ...
+
+    @abstractmethod
+    def _content(self, record: Record) -> Any:
+        """Return the content of a record. Raise ValueError for one that cannot be parsed."""
 
     @abstractmethod
     def _build_row(self, content: Any, line: int) -> VaultRow | None: ...
-
-
-_MIN_DELIMITERS: Final = 2
-_DELIMITERS: Final = ",;\t|"
-_SEPARATOR_LINE: Final = re.compile(rb"sep=(.)(?:\r\n|\n|\r)", re.IGNORECASE)
-_NUL: Final = (
-    "contains NUL characters; is the first line the header? (expected text; UTF-16 without a byte order mark needs "
-    "--encoding utf-16-le or utf-16-be)"
-)
-_HEADER_END: Final = re.compile(rb"[^\r\n][\r\n]")
 
 
 class CsvRows(TextRows):
@@ -107,75 +122,28 @@ class CsvRows(TextRows):
     ) -> None:
         super().__init__(source, shard)
         self._constants = columns.constants
-        quote = quotechar.encode() if quotechar else None
         # No local variable here has bytes of the file, because an error about the header shows them in its traceback.
-        chosen, before = _read_separator_line(source)
-        self.delimiter = delimiter or chosen or _detect_delimiter(source, quote)
-        quoting: dict[str, Any] = {"quotechar": quotechar} if quotechar else {"quoting": csv.QUOTE_NONE}
-        self._read_csv = partial(csv.reader, delimiter=self.delimiter, **quoting)
-        self._split_from = partial(Splitter, quote, self.delimiter.encode())
-        self._splitter = self._split_from(line=1 + bool(chosen), start=before)
-        self.columns = self._names(self._header(before))
+        chosen = _take_separator_line(self._lines)
+        _skip_blank_lines(self._lines)
+        self.delimiter = delimiter or chosen or _detect_delimiter(self._lines, quotechar)
+        self.columns = _names(CsvRecords(self._lines, self.delimiter, quotechar).read())
         self._mapping = columns.map_header(self.columns)
         self._source_names = source_names(self.columns)
         self.fields = self._mapping.fields_by_column(self.columns)
         secret = [name for name, field in self.fields.items() if is_confidential(field)]
         self._hidden = next(iter([*secret, *self.columns]), "")
         self._problems = self.columns.index(PROBLEMS) if PROBLEMS in self.columns else None
-        if shard:
-            source.move_to(shard.start)
-            self._splitter = self._split_from(line=shard.first_line, start=shard.start)
-        self._splitter.plausible = self._is_one_record
+        self._start_at_shard()
+        self._records = CsvRecords(self._lines, self.delimiter, quotechar, len(self.columns))
 
-    def _header(self, start: int) -> RawRecord | None:
-        """Return the header. What follows is given back: its records have as many cells as the header."""
-        read = b""
-        while data := self._source.read():
-            read += data
-            records = self._splitter.feed(data)
-            for index, record in enumerate(records):
-                if not record.is_blank:
-                    is_last = index + 1 == len(records)
-                    line, end = self._splitter.rest if is_last else records[index + 1][:2]
-                    self._source.push_back(read[end - start :])
-                    self._splitter = self._split_from(line=line, start=end)
-                    return record
-        return next((record for record in self._splitter.finish() if not record.is_blank), None)
+    def _read_record(self, *, wait: bool) -> Record | None:
+        return self._records.read(wait=wait)
 
-    def _names(self, header: RawRecord | None) -> tuple[str, ...]:
-        names: tuple[str, ...] = ()
-        try:
-            names = tuple(name.strip() for name in super()._content(header)) if header else ()
-            problem = _NUL if any("\0" in name for name in names) else ""
-        except ValueError as error:
-            problem = str(error)
-        if problem:
-            del header, names  # it may be a row
-            raise InvalidRequestError(f"header: {problem}")
-        return names
+    def _content(self, record: Record) -> Sequence[str]:
+        """Return the cells of a row; () if all are empty."""
+        return record.cells if any(map(str.strip, record.cells)) else ()
 
-    def _is_one_record(self, content: bytes) -> bool:
-        """Return whether several lines are one record.
-
-        One record has as many cells as the header, and no line within a cell looks like a row.
-        """
-        try:
-            cells = self._parse(content.decode(self._source.encoding, "replace"))
-        except ValueError:
-            return False
-        between = len(self.columns) - 1
-        later = chain.from_iterable(cell.splitlines()[1:] for cell in cells)
-        looks_like_row = between >= _MIN_DELIMITERS and any(line.count(self.delimiter) >= between for line in later)
-        return len(cells) == len(self.columns) and not looks_like_row
-
-    # --- convert records to rows
-
-    def _content(self, record: RawRecord) -> list[str]:
-        """Return the cells of a row; [] if all are empty."""
-        cells: list[str] = super()._content(record)
-        return cells if any(map(str.strip, cells)) else []
-
-    def _build_row(self, content: list[str], line: int) -> VaultRow | None:
+    def _build_row(self, content: Sequence[str], line: int) -> VaultRow | None:
         cells, expected = content, len(self.columns)
         if not cells:
             return None
@@ -194,59 +162,45 @@ class CsvRows(TextRows):
         source: dict[str, Any] = dict(zip(self._source_names, cells, strict=False))
         return source | {SURPLUS: surplus} if surplus else source
 
-    def _parse(self, text: str) -> list[str]:
-        try:
-            records = list(self._read_csv((text,)))
-        except csv.Error as error:
-            raise ValueError(str(error)) from None
-        if len(records) != 1:
-            raise ValueError("its quotes are ambiguous")
-        return records[0]
+
+def _take_separator_line(lines: Lines) -> str:
+    """Take a line such as `sep=;` before the header. Return its delimiter; "" without one."""
+    line = lines.take()
+    if line is None:
+        return ""
+    if separator := _SEPARATOR_LINE.fullmatch(line.text):
+        return separator[1].decode("latin-1")
+    lines.give_back([line])
+    return ""
 
 
-def _read_separator_line(source: Bytes) -> tuple[str, int]:
-    """Read a line such as `sep=;` before the header.
-
-    Returns its delimiter, or "", and the offset of the header.
-    """
-    head = b""
-    while not _HEADER_END.search(head) and len(head) <= MAX_RECORD and (more := source.read()):
-        head += more
-    separator = _SEPARATOR_LINE.match(head)
-    end = separator.end() if separator else 0
-    source.push_back(head[end:])
-    return separator[1].decode("latin-1") if separator else "", source.start + end
+def _skip_blank_lines(lines: Lines) -> None:
+    while (line := lines.take()) is not None:
+        if not line.is_blank:
+            return lines.give_back([line])
+    return None
 
 
-def _detect_delimiter(source: Bytes, quote: bytes | None) -> str:
-    """Return the delimiter that divides the first record into most cells. What is read of the source is given back.
+def _detect_delimiter(lines: Lines, quotechar: str | None) -> str:
+    """Return the delimiter that divides the first record into most cells; those whose quotes fit come first."""
 
-    Each delimiter splits records in its own way, because a quoted cell begins after a delimiter.
-    """
-    splitters = {delimiter: Splitter(quote, delimiter.encode()) for delimiter in _DELIMITERS}
-    firsts: dict[str, RawRecord] = {}
-    head = b""
-    while len(firsts) < len(splitters) and len(head) <= MAX_RECORD:
-        data = source.read()
-        head += data
-        for delimiter in splitters.keys() - firsts.keys():
-            records = splitters[delimiter].feed(data) if data else splitters[delimiter].finish()
-            firsts.update((delimiter, record) for record in reversed(records) if not record.is_blank)
-        if not data:
-            break
-    source.push_back(head)
-    cells = {delimiter: _count_cells(record, delimiter, quote) for delimiter, record in firsts.items()}
-    return max(_DELIMITERS, key=lambda delimiter: cells.get(delimiter, (False, 0)))
+    def count_cells(delimiter: str) -> tuple[bool, int]:
+        record = CsvRecords(lines, delimiter, quotechar).peek()
+        if record is None or record.problem:
+            return False, 0 if record is None else record.content.count(delimiter.encode())
+        return len(record.cells) > 1, len(record.cells)
+
+    return max(_DELIMITERS, key=count_cells)
 
 
-def _count_cells(record: RawRecord, delimiter: str, quote: bytes | None) -> tuple[bool, int]:
-    """Return whether quotes fit several cells, and their number."""
-    text = record.content.decode("latin-1")
-    if not record.problem and quote is not None:
-        with suppress(csv.Error):
-            count = sum(map(len, csv.reader((text,), delimiter=delimiter, quotechar=quote.decode())))
-            return count > 1, count
-    return False, text.count(delimiter) + 1
+def _names(header: Record | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in header.cells) if header else ()
+    problem = header.problem if header else ""
+    problem = problem or (_NUL if any("\0" in name for name in names) else "")
+    if problem:
+        del header, names  # it may be a row
+        raise InvalidRequestError(f"header: {problem}")
+    return names
 
 
 _NAME_END: Final = re.compile(r'"\s*:')
@@ -263,35 +217,38 @@ class JsonRows(TextRows):
 
     def __init__(self, source: Bytes, columns: Columns, *, shard: Shard | None = None) -> None:
         super().__init__(source, shard)
-        if shard is None and (kind := _kind_of_document(self._peek())):
+        if shard is None and (kind := _kind_of_document(self._first_line())):
             raise InvalidRequestError(f"source: is a JSON {kind} (expected JSON Lines: one object on each line)")
         self.fields = dict(columns.names)
         self._constants = columns.constants
         self._mapping = lru_cache(256)(columns.map_names)
-        if shard:
-            source.move_to(shard.start)
-        self._splitter = Splitter(start=shard.start if shard else source.start, line=shard.first_line if shard else 1)
+        self._start_at_shard()
 
     def first_names(self) -> tuple[str, ...]:
         """Return the names in the first object without consuming it; () if the file begins with something else."""
         try:
-            content = _decoder.decode(_first_line(self._peek()))
+            content = _decoder.decode(self._first_line())
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return ()
         return tuple(content) if isinstance(content, dict) else ()
 
-    def _peek(self) -> bytes:
-        data = self._source.read()
-        self._source.push_back(data)
-        return data
+    def _first_line(self) -> bytes:
+        """Return the first line that is not blank, without taking it."""
+        taken: list[Line] = []
+        while (line := self._lines.take()) is not None:
+            taken.append(line)
+            if not line.is_blank:
+                break
+        self._lines.give_back(taken)
+        return line.text.strip() if line else b""
 
-    def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:
-        names, cells = content
-        values = [cells[name] for name in names]
-        return build_mapped_row(self._mapping(tuple(names)), values, self._constants, line=line, source=cells)
+    def _read_record(self, *, wait: bool) -> Record | None:
+        line = self._lines.take(wait=wait)
+        return line and Record(line, line.text, TOO_LONG if line.content is None else "")
 
-    def _parse(self, text: str) -> tuple[Sequence[str], dict[str, Any]]:
+    def _content(self, record: Record) -> tuple[Sequence[str], dict[str, Any]]:
         """Return the names of an object, including repeated ones, and its values."""
+        text = self._source.decode(record.content)
         try:
             content = _decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -300,6 +257,11 @@ class JsonRows(TextRows):
             raise ValueError("must be a JSON object, one on each line")
         may_repeat = len(_NAME_END.findall(text)) > len(content)  # otherwise there is no room for another name
         return object_names(text) if may_repeat else [*content], content
+
+    def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:
+        names, cells = content
+        values = [cells[name] for name in names]
+        return build_mapped_row(self._mapping(tuple(names)), values, self._constants, line=line, source=cells)
 
 
 def _decode(text: str) -> Any:
@@ -311,16 +273,11 @@ def _decode(text: str) -> Any:
         return json.loads(text, parse_float=str)
 
 
-def _first_line(data: bytes) -> bytes:
-    return next((line for line in map(bytes.strip, data.splitlines()) if line), b"")
-
-
-def _kind_of_document(data: bytes) -> str:
+def _kind_of_document(first_line: bytes) -> str:
     """Return the kind of one JSON document, or "" for JSON Lines.
 
     Some lines of a document could be taken for rows.
     """
-    first = _first_line(data)
-    if first.startswith(b"["):
+    if first_line.startswith(b"["):
         return "array"
-    return "document over several lines" if first.endswith((b"[", b"{")) else ""
+    return "document over several lines" if first_line.endswith((b"[", b"{")) else ""
