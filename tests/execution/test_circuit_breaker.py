@@ -1,5 +1,6 @@
 """The circuit breaker: which attempts open and close it, and which calls it rejects."""
 
+import math
 from typing import Any
 
 import anyio
@@ -184,10 +185,28 @@ def test_what_proves_nothing(error: GatewayError, before: GatewayError | None) -
     assert breaker.state is state
 
 
+@pytest.mark.parametrize(("limits", "seconds"), [({}, 30.0), ({"reset_after": 0.5}, 0.5)])
+def test_limits(limits: dict[str, Any], seconds: float) -> None:
+    """Five failures open it, for 30 seconds unless told otherwise; it may stay open for good."""
+    clock, states = Clock(), []
+    breaker = CircuitBreaker(clock=clock, **limits)
+    for _ in range(5):
+        states.append(breaker.state)
+        breaker.record(REFUSED)
+    for time in (1000 + seconds - 0.01, 1000 + seconds):
+        clock.now = time
+        states.append(breaker.state)
+    assert states == [CircuitState.CLOSED] * 5 + [CircuitState.OPEN, CircuitState.HALF_OPEN]
+    CircuitBreaker(reset_after=math.inf)
+
+
 def test_invalid_arguments_are_named_at_once() -> None:
     with pytest.raises(InvalidRequestError) as wrong:
         CircuitBreaker(failures=0, reset_after=-1)
     assert [problem.split(":")[0] for problem in wrong.value.problems] == ["failures", "reset_after"]
+    assert wrong.value.problems[1].endswith("must be a number of seconds above 0")
+    with pytest.raises(InvalidRequestError, match="failures: must be a whole number"):
+        CircuitBreaker(failures=1.5)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError, match="circuit_breaker: must be a CircuitBreaker"):
         Script().gateway(circuit_breaker=5)
 

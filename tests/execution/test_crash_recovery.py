@@ -9,7 +9,8 @@ from gateway_async._execution.lookup import OutcomeLookup
 from gateway_async._execution.recovery import CrashRecovery
 from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
-from gateway_async.ledger.protocol import Intent
+from gateway_async.errors import MismatchedWriteError
+from gateway_async.ledger.protocol import Intent, Recovered
 
 from .test_ledger import intent
 
@@ -21,14 +22,15 @@ INTENT = intent(resource="account_vaults", outcome_query={"resource": "account_v
 class OneIntent:
     """A ledger recorder with one open intent, whose doubt has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, intent: Intent = INTENT) -> None:
+        self.intent = intent
         self.outcomes: list[str] = []
 
     def is_from_other_gateway(self, _: Intent) -> bool:
         return False
 
     async def open_intents(self) -> list[tuple[Intent, float]]:
-        return [(INTENT, 0.0)]
+        return [(self.intent, 0.0)]
 
     async def record_outcome(self, _: str | None, outcome: str, __: object) -> None:
         self.outcomes.append(outcome)
@@ -42,6 +44,18 @@ def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Loo
     )
 
 
+async def recover(ledger: Any, by_id: Lookup[Any]) -> Recovered:
+    """The result of the one intent, whose lookup is given."""
+
+    async def read(call: Call[Any], _seconds: float) -> Any:
+        return call.read({})
+
+    terminals, events = TerminalQueues(1, UnresolvedCalls()), EventEmitter(())
+    outcome_lookup = OutcomeLookup(read, 30.0, ledger, terminals, events)
+    (recovered,) = await CrashRecovery(ledger, outcome_lookup, lambda _: by_id, terminals, events).recover(0)
+    return recovered
+
+
 @pytest.mark.parametrize(
     ("by_id", "listed", "outcome", "recorded"),
     [
@@ -49,23 +63,27 @@ def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Loo
         (LookupStatus.GONE, LookupStatus.EXECUTED, "found", ["done"]),
         (LookupStatus.NO_RECORD, LookupStatus.NOT_EXECUTED, "not_made", ["not_made"]),
         (LookupStatus.NO_RECORD, LookupStatus.EXECUTED, "found", ["done"]),
+        (LookupStatus.UNPROVEN, LookupStatus.EXECUTED, "unknown", []),
     ],
 )
 async def test_a_record_that_only_the_list_shows_proves_nothing(
     by_id: LookupStatus, listed: LookupStatus, outcome: str, recorded: list[str]
 ) -> None:
     ledger: Any = OneIntent()
+    recovered = await recover(ledger, lookup(by_id, lookup(listed)))
+    assert recovered.outcome == outcome
+    assert ledger.outcomes == recorded
 
-    async def read(call: Call[Any], _seconds: float) -> Any:
-        return call.read({})
 
-    terminals, events = TerminalQueues(1, UnresolvedCalls()), EventEmitter(())
-    recovery = CrashRecovery(
-        ledger,
-        OutcomeLookup(read, 30.0, ledger, terminals, events),
-        lambda _: lookup(by_id, lookup(listed)),
-        terminals,
-        events,
-    )
-    assert [each.outcome for each in await recovery.recover(0)] == [outcome]
+@pytest.mark.parametrize(
+    ("generated_id", "outcome", "recorded"), [(True, "found", ["done"]), (False, "unknown", []), (None, "unknown", [])]
+)
+async def test_a_record_that_differs_is_the_calls_own_if_the_sdk_generated_its_id(
+    generated_id: bool | None, outcome: str, recorded: list[str]
+) -> None:
+    query = {"resource": "account_vaults"} | ({} if generated_id is None else {"generated_id": generated_id})
+    ledger: Any = OneIntent(intent(resource="account_vaults", outcome_query=query))
+    recovered = await recover(ledger, lookup(LookupStatus.DIFFERENT_RECORD))
+    assert recovered.outcome == outcome
+    assert isinstance(recovered.error, MismatchedWriteError) is (outcome == "unknown")
     assert ledger.outcomes == recorded

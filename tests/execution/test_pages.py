@@ -342,6 +342,23 @@ async def test_limit(limit: int | None, ids: str, requests: int) -> None:
     assert asked(script)[0] == (1, 2)
 
 
+async def test_a_limit_is_reached_although_the_gateway_sends_smaller_pages() -> None:
+    script = Script(get=[divided("abcde", largest=2)])
+    async with script.gateway() as gateway:
+        records = await gateway.contacts.list().to_list(4)
+    assert "".join(record.id for record in records) == "abcd"
+
+
+@pytest.mark.parametrize("ids", ["", "abc"])
+async def test_a_list_below_the_limit_is_requested_once(ids: str) -> None:
+    script = Script(get=[divided(ids)])
+    async with script.gateway() as gateway:
+        assert [record.id for record in await gateway.contacts.list().to_list(5)] == [*ids]
+        assert len(script.asked) == 1
+        first = await gateway.contacts.list().first()
+        assert (first and first.id) == (ids[0] if ids else None)
+
+
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "5"])
 async def test_a_limit_is_a_whole_number(limit: Any) -> None:
     script = Script()

@@ -165,9 +165,19 @@ def test_a_row_is_found_in_a_list_that_goes_on() -> None:
     assert find_row(goes_on, "transactions", WANTED) == a_row()
 
 
-@pytest.mark.parametrize("counts", [{"totalCount": 0}, {"pageCount": 0}, {"pageCount": 1}, {"totalCount": "0"}])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"totalCount": 0},
+        {"pageCount": 0},
+        {"pageCount": 1},
+        {"totalCount": "0"},
+        {"totalCount": 0, "currentPage": 0},
+        {"totalCount": 0, "currentPage": 1},
+    ],
+)
 def test_absence(counts: dict[str, Any]) -> None:
-    """One of the counts is enough."""
+    """One of the counts is enough; the first page may be number 0."""
     assert find_row(transactions(**counts), "transactions", WANTED) is None
 
 

@@ -639,7 +639,8 @@ AMOUNTS_FOUND: list[tuple[Any, list[str]]] = [
         [{"type": "4S", "amount": "1000000000.00"}],
         ["[0].amount: must have at most 12 characters with its two decimals, has 13"],
     ),
-    (["4S"], ["[0]: must be a mapping of type and amount, not str"]),
+    (["4S", {"type": "4S"}], ["[0]: must be a mapping of type and amount, not str", "[1].amount: is not an amount"]),
+    ([{"type": "4S", "amount": 1, "rate": 0.5}], ["[0].rate: must not be a float; use a Decimal or a str"]),
     ("4S", [": must be a sequence of texts, not str"]),
 ]
 
