@@ -375,6 +375,22 @@ async def test_sleeping_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert script.methods == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such clock")
+async def test_short_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine slept for half of the lease's time: the store is asked before anything is sent."""
+    lease, script = Lease(), Script(post=[APPROVED])
+
+    def wake() -> str:
+        monkeypatch.setattr("time.clock_gettime", lambda _: 15.0)
+        lease.others = 1000
+        return "key"
+
+    monkeypatch.setattr("time.clock_gettime", lambda _: 0.0)
+    options = {"terminal_lease": lease, "credentials": UserApiKey("user", wake)}
+    await script.fail(sell_at_terminal, NotSentError, match="held by till-8", **options)
+    assert script.methods == []
+
+
 async def test_second_attempt() -> None:
     """The first one found no gateway; the lease is lost before the second."""
     lease, script = Lease(), Script(post=[NEVER_LEFT, APPROVED])

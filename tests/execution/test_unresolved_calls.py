@@ -108,6 +108,17 @@ async def test_freed_terminal(ending: Any, response: ScriptedResponse, terminal_
     assert trio.current_time() == pytest.approx(420, abs=1)
 
 
+async def test_doubt_that_ends_during_the_lookup_frees_the_terminal() -> None:
+    script = Script(post=[LOST, APPROVED])
+    async with script.gateway() as gateway:
+        await lost(script, gateway)
+        script.responses["get"] = [silent]
+        await anyio.sleep(405 - trio.current_time())
+        await error_of(gateway.router_transactions.create(sale("second")), TerminalBusyError, match="free in 5 s")
+        assert (await gateway.router_transactions.create(sale("second"))).approved
+    assert trio.current_time() == pytest.approx(425, abs=1)
+
+
 @ENDINGS
 async def test_other_terminals_are_not_concerned(ending: Any, response: ScriptedResponse) -> None:
     script = Script(post=[response, APPROVED])

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_async._secrets import Secret
-from gateway_async._wire.response_matching import check_refusal, compare, find_differences, same_value
+from gateway_async._secrets import AccountNumber, Secret
+from gateway_async._wire.response_matching import (
+    check_refusal,
+    compare,
+    expected_values,
+    find_differences,
+    same_value,
+)
 from gateway_async.errors import MismatchedReplyError
 from tests.support.processes import run_python
 
@@ -229,7 +235,12 @@ def test_same_texts(name: str, sent: Any, shown: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "sent", "shown"),
     [
+        ("id", "a1", "A1"),
         ("order_num", "A-1", "a-1"),
+        ("dl_number", "A-1", "a-1"),
+        ("payment_method", "cc", "CC"),
+        ("interval_type", "m", "M"),
+        ("auth_code", "a1", "A1"),
         ("contact_id", "a1", "A1"),
         ("account_holder_name", "Ada Lovelace", "Ada Byron"),
         ("billing_zip", "02115", "2115"),
@@ -246,6 +257,15 @@ def test_same_texts(name: str, sent: Any, shown: Any) -> None:
 )
 def test_ids_and_codes_are_compared_exactly(name: str, sent: Any, shown: Any) -> None:
     assert compare(name, sent, {name: shown}) is False
+
+
+def test_a_card_is_expected_by_its_last_digits() -> None:
+    """A record shows no whole account number, whatever its field of that name contains."""
+    sent = {"account_number": AccountNumber("4111111111111111"), "title": "x", "tags": ["a"]}
+    assert expected_values(sent, {"account_number", "last_four", "title", "tags"}) == {
+        "last_four": "1111",
+        "title": "x",
+    }
 
 
 @pytest.mark.parametrize(
