@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from traceback import StackSummary, TracebackException
 from typing import Any
@@ -344,79 +345,44 @@ async def test_an_invalid_request_leads_to_no_secret(name: str) -> None:
     assert leaks(raised.value, (*MONEY, KEY), OWN) == set()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: ga.UserApiKey("user", f"{KEY}\n"),
-        lambda: ga.UserApiKey(" ", KEY),
-        lambda: ga.UserApiKey("us:er", KEY, "basic"),
-        lambda: ga.PasswordLogin("user", KEY, ""),
-        lambda: ga.PasswordLogin("user", KEY, "domain", "basic"),  # type: ignore[arg-type]
-        lambda: ga.AccessToken(f"{KEY}\n"),
-        lambda: ga.HashKey("user", f"{KEY}\n"),
-        lambda: ga.BearerToken(f"{KEY}\n"),
-    ],
+MISPLACED: tuple[dict[str, Any], ...] = (
+    {"credentials": KEY},
+    {"credentials": ("user", KEY)},
+    {"ledger": f"postgresql://u:{KEY}@h/db"},
+    {"terminal_lease": f"redis://:{KEY}@h"},
 )
-def test_invalid_credentials(make: Callable[[], object]) -> None:
-    """An invalid key, such as one that ends with a line break, is in no local variable of the error."""
-    with pytest.raises(ga.InvalidRequestError) as raised:
-        make()
-    assert leaks(raised.value, (KEY,), OWN) == set()
+"""Options of a client with a key or an address in place of an object."""
+
+STORES: tuple[Callable[[str], object], ...] = (ga.SqliteLedger, SqliteInbox, SqliteJournal)
+
+INVALID_ARGUMENTS: list[Callable[[], object]] = [
+    lambda: ga.UserApiKey("user", f"{KEY}\n"),
+    lambda: ga.UserApiKey(" ", KEY),
+    lambda: ga.UserApiKey("us:er", KEY, "basic"),
+    lambda: ga.PasswordLogin("user", KEY, ""),
+    lambda: ga.PasswordLogin("user", KEY, "domain", "basic"),  # type: ignore[arg-type]
+    lambda: ga.AccessToken(f"{KEY}\n"),
+    lambda: ga.HashKey("user", f"{KEY}\n"),
+    lambda: ga.BearerToken(f"{KEY}\n"),
+    lambda: PostbackReceiver("user", KEY, allowed_networks=["nowhere"]),
+    lambda: PostbackReceiver("user", KEY, max_bytes=0),
+    lambda: PostbackReceiver("us:er", KEY),
+    lambda: PostbackReceiver("user", "secret", inbox=f"postgresql://u:{KEY}@h/db"),  # type: ignore[arg-type]
+    # A host that IDNA cannot decode.
+    *(partial(of_nowhere, **{option: f"http://user:{KEY}@xn--/"}) for option in ("base_url", "proxy")),
+    *(partial(make, **options) for make in (of_nowhere, AsyncGateway.from_env) for options in MISPLACED),
+    # The address of a database, given as a file.
+    *(partial(store, f"postgresql:{slashes}u:{KEY}@h/db") for store in STORES for slashes in ("//", "")),
+]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: PostbackReceiver("user", KEY, allowed_networks=["nowhere"]),
-        lambda: PostbackReceiver("user", KEY, max_bytes=0),
-        lambda: PostbackReceiver("us:er", KEY),
-        lambda: PostbackReceiver("user", "secret", inbox=f"postgresql://u:{KEY}@h/db"),  # type: ignore[arg-type]
-        lambda: of_nowhere(ledger=f"postgresql://u:{KEY}@h/db"),
-        lambda: of_nowhere(terminal_lease=f"redis://:{KEY}@h"),
-    ],
-)
-def test_invalid_arguments(make: Callable[[], object]) -> None:
-    """Neither a password nor an address in the wrong place is in a local variable of the error."""
-    with pytest.raises(ga.InvalidRequestError) as raised:
-        make()
-    assert leaks(raised.value, (KEY,), OWN) == set()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"credentials": KEY},
-        {"credentials": ("user", KEY)},
-        {"ledger": f"postgresql://u:{KEY}@h/db"},
-        {"terminal_lease": f"redis://:{KEY}@h"},
-    ],
-)
-@pytest.mark.parametrize("from_env", [False, True])
-def test_wrong_options(
-    options: dict[str, Any], from_env: bool, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A key or an address in place of an object is in no local variable of the error."""
+@pytest.mark.parametrize("make", INVALID_ARGUMENTS)
+def test_invalid_arguments(make: Callable[[], object], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a key nor an address in the wrong place is in a local variable of the error."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ga.InvalidRequestError) as raised:
-        AsyncGateway.from_env(**options) if from_env else of_nowhere(**options)
-    assert leaks(raised.value, (KEY,), OWN) == set()
-
-
-@pytest.mark.parametrize("slashes", ["//", ""])
-@pytest.mark.parametrize("store", [ga.SqliteLedger, SqliteInbox, SqliteJournal])
-def test_address_as_file(store: Callable[[str], object], slashes: str) -> None:
-    """The address of a database, given as a file, is in no local variable of the error, also without its slashes."""
-    with pytest.raises(ga.InvalidRequestError, match="expected a file") as raised:
-        store(f"postgresql:{slashes}u:{KEY}@h/db")
-    assert leaks(raised.value, (KEY,), OWN) == set()
-
-
-@pytest.mark.parametrize("option", ["base_url", "proxy"])
-def test_undecodable_host(option: str) -> None:
-    """A host that IDNA cannot decode is an invalid argument, whose password is in no local variable."""
-    with pytest.raises(ga.InvalidRequestError, match=option) as raised:
-        of_nowhere(**{option: f"http://user:{KEY}@xn--/"})
+        make()
     assert leaks(raised.value, (KEY,), OWN) == set()
 
 

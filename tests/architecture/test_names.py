@@ -6,8 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
-
 from .source import modules, name_of, tree
 from .test_public_names import PACKAGES
 
@@ -148,13 +146,3 @@ def test_no_async_function_is_named_by_a_participle() -> None:
         if isinstance(node, ast.AsyncFunctionDef) and PARTICIPLE.fullmatch(node.name)
     }
     assert found == set()
-
-
-PARTICIPLES = ["_sent", "found", "looked_up", "_read_back", "taken_together", "prepared"]
-VERBS = ["send", "feed", "_feed_all", "read", "resolve_cancelled", "_on_intent_resolved"]
-
-
-@pytest.mark.parametrize("name", [*PARTICIPLES, *VERBS])
-def test_participles(name: str) -> None:
-    """A name that begins with a past participle is found, regular or not, and one that begins with a verb is not."""
-    assert bool(PARTICIPLE.fullmatch(name)) == (name in PARTICIPLES)

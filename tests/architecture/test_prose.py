@@ -54,21 +54,6 @@ def test_module(tmp_path: Path) -> None:
     ]
 
 
-def test_document(tmp_path: Path) -> None:
-    """Words count everywhere in Markdown, in code too."""
-    text = "# Whoever\n\n```sh\nnobody\n```\n"
-    assert found_in(tmp_path, "planted.md", text) == ["1: word: Whoever", "4: word: nobody"]
-
-
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Findings are printed with the file and the line, and the exit status says whether there are any."""
-    (tmp_path / "good.md").write_text("# Plain\n")
-    assert prose.main([str(tmp_path)]) == 0
-    (tmp_path / "bad.md").write_text("# Good\n\nNobody knows.\n")
-    assert prose.main([str(tmp_path)]) == 1
-    assert capsys.readouterr().out.strip() == f"{tmp_path}/bad.md:3: word: Nobody"
-
-
 COUNTED = re.compile(
     r" (?:(?:concurrent|open|postback) )?(?:accounts|attempts|calls|configs|days|payments|postbacks|records|results"
     r"|rows|vaults)\b(?!/| per second)"
