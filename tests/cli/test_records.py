@@ -79,7 +79,7 @@ def test_secret_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
     """An option reads a secret from standard input too, and warns of one in the arguments."""
     fields = ("--exp-date", "1230", "--contact-id", sandbox.contact_id)
     created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", "--account-number", "@-", *fields)
-    assert parsed(created)["last_four"] == "1111"
+    assert (parsed(created)["last_four"], CARD in created.stdout) == ("1111", False)
     more = ("--ssn4", "4829", "--extra", "userPin=7391")
     warned = run("create", "account_vaults", "--account-number", CARD, *more, *fields, **environment)
     assert (warned.returncode, json.loads(warned.stdout)["last_four"]) == (0, "1111")
@@ -125,15 +125,6 @@ def test_list(sandbox: Sandbox, environment: dict[str, str]) -> None:
         ("--account_type", "visa,mc"): "25\n",
     }
     assert {given: run("list", "account-vaults", "--count", *given, **environment).stdout for given in counts} == counts
-
-
-def test_standard_input(sandbox: Sandbox, environment: dict[str, str]) -> None:
-    """With `@-` a secret is in no argument, and it is in no output."""
-    fields = ("-f", "account_number=@-", "-f", "exp_date=1230", "-f", f"contact_id={sandbox.contact_id}")
-    created = run_with_input(f"{CARD}\n", environment, "create", "account_vaults", *fields)
-    vault = parsed(created)
-    assert (vault["last_four"], vault["payment_method"]) == ("1111", "cc")
-    assert CARD not in created.stdout
 
 
 def test_a_card_number_in_an_argument_is_taken_with_a_warning(sandbox: Sandbox, environment: dict[str, str]) -> None:

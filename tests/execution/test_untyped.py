@@ -1,5 +1,6 @@
 """Resources without models and single requests: what is sent, and when it is sent again."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -29,7 +30,10 @@ from .scripted_transport import (
     NOT_THERE,
     Script,
     ScriptedResponse,
+    Verb,
     absent,
+    case,
+    check_case,
     echo,
     error_of,
     listed,
@@ -102,8 +106,7 @@ async def test_other_location() -> None:
     """The payment is made, and looked up, at the location that the content names."""
     script = Script(post=[LOST], get=[listed("transactions")])
     sale = {"action": "sale", "transaction_amount": "12.50", "account_vault_id": "v", "location_api_id": "shop-2"}
-    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
-    await script.fail(lambda gateway: gateway.resource(**payments).create(sale), OutcomeUnknownError, max_attempts=1)
+    await script.fail(lambda gateway: transactions(gateway).create(sale), OutcomeUnknownError, max_attempts=1)
     assert "location_id" not in script.bodies("POST")[0]["transaction"]
     assert script.asked[-1].url.path == "/v2/transactions"
     assert "location_id" not in script.asked[-1].url.params
@@ -119,27 +122,54 @@ async def test_other_location() -> None:
 )
 async def test_old_transaction(change: dict[str, str], before: dict[str, Any], after: dict[str, Any]) -> None:
     """A late response to an earlier read shows it, so the transaction is read again."""
-    payments: Any = {"plural": "transactions", "name": "transaction", "api_id": "transaction_api_id"}
     script = Script(put=[record("transaction", **before)], get=[record("transaction", **after)])
-    changed = await script.run(lambda gateway: gateway.resource(**payments).update("found", change))
+    changed = await script.run(lambda gateway: transactions(gateway).update("found", change))
     assert {name: changed[name] for name in after} == after
     assert script.methods == ["PUT", "GET"]
 
 
-async def test_all_attempts_of_a_lost_create_have_one_id() -> None:
-    script = Script(post=[LOST, echo("contact")], get=[absent])
-    contacts: Any = {"plural": "contacts", "name": "contact", "api_id": "contact_api_id"}
-    await script.run(lambda gateway: gateway.resource(**contacts).create({"last_name": "Smith"}))
-    first, second = script.bodies("POST")
-    assert first == second
-    assert "GET" in script.methods[1:-1]
+def contacts(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("contacts", name="contact", api_id="contact_api_id")
 
 
-async def test_ignored_id() -> None:
-    """A record that is not found under the id may exist without it."""
-    script = Script(post=[LOST], get=[absent])
-    await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
-    assert script.methods.count("POST") == 1
+def transactions(gateway: AsyncGateway) -> UntypedResource:
+    return gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
+
+
+def overriding(untyped: Callable[[AsyncGateway], UntypedResource]) -> Verb[Any]:
+    return lambda gateway: untyped(gateway).update("found", {"action": "override"})
+
+
+LOCATION = {"name": "Shop", "modified_ts": 1_700_000_000, "modified_user_id": "u1"}
+SAVED = {"id": "l", "name": "Shop", "modified_ts": 1_700_000_001, "modified_user_id": "u2"}
+CASES = [
+    case("a lost create that is found is the result", lambda g: plans(g).create({"title": "Tea"}), {"id": "found"},
+         "POST GET", post=[LOST], get=[record("plan")]),
+    case("a record that is not found under the id may exist without it", lambda g: plans(g).create({"title": "Tea"}),
+         OutcomeUnknownError, "POST GET", post=[LOST], get=[absent]),
+    case("a create without an integrator id is sent once", lambda g: notes(g).create({"note": "Tea"}),
+         OutcomeUnknownError, "POST", post=[LOST]),
+    case("all attempts of a lost create have one id", lambda g: contacts(g).create({"last_name": "Smith"}),
+         {"id": "made"}, "POST GET POST", post=[LOST, echo("contact")], get=[absent]),
+    case("no refusal counts as another request's, as the fields of the resource are not known",
+         lambda g: plans(g).create({"title": "Tea"}), (ValidationError, "last_name: cannot be blank"),
+         "POST GET", post=[refused(last_name="cannot be blank")], get=[NOT_THERE]),
+    case("a lost change counts as made when the record shows it", lambda g: plans(g).update("found", {"title": "Tea"}),
+         {"id": "found"}, "PUT GET", put=[LOST], get=[record("plan", title="Tea")]),
+    *(
+        case(f"two actions of {plural} may do twice as much", overriding(untyped), OutcomeUnknownError, "PUT",
+             put=[LOST])
+        for plural, untyped in {"plans": plans, "transactions": transactions}.items()
+    ),
+    case("the gateway sets the time and the user of a change itself",
+         lambda g: g.resource("locations", name="location").update("l", LOCATION), {"id": "l"}, "PUT",
+         put=[httpx.Response(200, json={"location": SAVED})]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
+async def test_requests_and_outcomes_of_writes(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
+    await check_case(verb, responses, outcome, requests)
 
 
 async def test_hidden_ids() -> None:
@@ -156,19 +186,6 @@ async def test_hidden_ids() -> None:
     async with found_none.gateway(in_doubt_seconds=1) as gateway:
         unknown = await error_of(plans(gateway).create({"title": "Tea"}), OutcomeUnknownError)
         assert await unknown.resolve(wait=5) is None
-
-
-async def test_a_lost_create_that_is_found_is_the_result() -> None:
-    script = Script(post=[LOST], get=[lambda request: record("plan", plan_api_id=request.url.path.rsplit("/", 1)[1])])
-    found = await script.run(lambda gateway: plans(gateway).create({"title": "Tea"}))
-    assert found.id == "found"
-    assert script.methods.count("POST") == 1
-
-
-async def test_a_create_without_an_integrator_id_is_sent_once() -> None:
-    script = Script(post=[LOST])
-    await script.fail(lambda gateway: notes(gateway).create({"note": "Tea"}), OutcomeUnknownError)
-    assert script.methods == ["POST"]
 
 
 async def test_terminal() -> None:
@@ -235,13 +252,6 @@ async def test_a_taken_integrator_id_is_a_duplicate() -> None:
     assert existing.id == "found"
 
 
-async def test_refused_field() -> None:
-    """The fields of the resource are not known, so that no refusal counts as another request's."""
-    script = Script(post=[refused(last_name="cannot be blank")])
-    error = await script.fail(lambda gateway: plans(gateway).create({"title": "Tea"}), ValidationError)
-    assert dict(error.fields) == {"last_name": ("cannot be blank",)}
-
-
 async def test_reads_lists_and_deletes_take_either_id() -> None:
     script = Script(
         get=[record("plan", plan_api_id="mine"), listed("plans", {"id": "1", "n": 1}, {"id": "2"})],
@@ -255,26 +265,6 @@ async def test_reads_lists_and_deletes_take_either_id() -> None:
     assert [(row.id, row.get("n")) for row in rows] == [("1", 1), ("2", None)]
     assert dict(script.asked[0].url.params) == {"api_id": "1", "location_id": "loc", "expand": "contact"}
     assert dict(script.asked[1].url.params) == {"active": "1", "sort": "-id", "page_size": "1000", "page": "1"}
-
-
-async def test_lost_change() -> None:
-    """A change is set to the same value twice; it counts as made when the record shows it."""
-    script = Script(put=[LOST], get=[record("plan", title="Tea")])
-    changed = await script.run(lambda gateway: plans(gateway).update("found", {"title": "Tea"}))
-    assert changed["title"] == "Tea"
-    assert script.methods.count("PUT") == 1
-
-
-async def test_lost_action() -> None:
-    """Two of them may do twice as much."""
-    script = Script(put=[LOST], get=[record("plan")])
-    changes = {"action": "override"}
-    await script.fail(lambda gateway: plans(gateway).update("found", changes), OutcomeUnknownError)
-    await script.fail(
-        lambda gateway: gateway.resource("transactions", name="transaction").update("found", changes),
-        OutcomeUnknownError,
-    )
-    assert script.methods.count("PUT") == 2
 
 
 async def test_action() -> None:
@@ -446,12 +436,3 @@ async def test_terminal_request(name: str) -> None:
         call = free_request("POST", Secret(f"/v2/{name}s"), {}, body, None)
     assert script.methods == ["POST"]
     assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")
-
-
-async def test_sent_record() -> None:
-    """The gateway sets the time and the user of a change itself."""
-    sent = {"name": "Shop", "modified_ts": 1_700_000_000, "modified_user_id": "u1"}
-    shown = {"id": "l", "name": "Shop", "modified_ts": 1_700_000_001, "modified_user_id": "u2"}
-    script = Script(put=[httpx.Response(200, json={"location": shown})])
-    await script.run(lambda gateway: gateway.resource("locations", name="location").update("l", sent))
-    assert script.methods == ["PUT"]

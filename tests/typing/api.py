@@ -44,7 +44,6 @@ KEY = ga.UserApiKey("user", "key")
 
 
 async def clients() -> None:
-    """Making a client, and using it as a context."""
     async with AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY) as gateway:
         assert_type(gateway, AsyncGateway)
         assert_type(gateway.base_url, str)
@@ -64,8 +63,6 @@ async def clients() -> None:
 
 
 async def credentials() -> None:
-    """Build credentials of every kind."""
-
     async def ask() -> str:
         return "token"
 
@@ -85,7 +82,6 @@ async def credentials() -> None:
 
 
 async def tokens(gateway: AsyncGateway) -> None:
-    """Every verb of tokens."""
     assert_type(await gateway.tokens.create("ada", "word", "example"), ga.Token)
     token = await gateway.tokens.create("ada", "word", "example")
     assert_type(token.token, Secret)
@@ -128,7 +124,6 @@ def records_and_requests(vault: ga.AccountVault, new: ga.CardVaultCreate, title:
 
 
 async def account_vaults(gateway: AsyncGateway) -> None:
-    """Every verb of account vaults."""
     card = ga.CardVaultCreate(account_number="4111111111111111", exp_date="0930")
     assert_type(await gateway.account_vaults.create(card), ga.AccountVault)
     assert_type(await gateway.account_vaults.create_once(card), ga.AccountVault)
@@ -151,7 +146,6 @@ async def account_vaults(gateway: AsyncGateway) -> None:
 
 
 async def contacts(gateway: AsyncGateway) -> None:
-    """Every verb of contacts."""
     assert_type(
         await gateway.contacts.create(ga.ContactCreate(last_name="Smith", date_of_birth=date(1970, 1, 2))), ga.Contact
     )
@@ -168,7 +162,6 @@ async def contacts(gateway: AsyncGateway) -> None:
 
 
 async def untyped(gateway: AsyncGateway) -> None:
-    """Resources without models, and single requests."""
     plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
     assert_type(gateway.resource("plans", name="plan"), ga.UntypedResource)
     assert_type(await plans.create({"title": "Tea"}), ga.UntypedRecord)
@@ -220,7 +213,6 @@ async def outcomes(gateway: AsyncGateway, unknown: ga.OutcomeUnknownError, taken
 
 
 async def transactions(gateway: AsyncGateway) -> None:
-    """Every verb of transactions."""
     sale = ga.TransactionCreate(action="sale", transaction_amount=Decimal("12.50"), account_vault_id="v1")
     assert_type(await gateway.transactions.create(sale), ga.Transaction)
     assert_type(await gateway.transactions.create_once(sale), ga.Transaction)
@@ -266,7 +258,6 @@ async def transactions(gateway: AsyncGateway) -> None:
 
 
 async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
-    """Every verb of quick invoices."""
     invoices = gateway.quick_invoices
     new = ga.QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": Decimal("2.50")})
     files = [ga.Attachment("a.pdf", b"%PDF"), ga.Attachment("b", Path("b"), "text/plain"), ga.Attachment("c", file)]
@@ -297,7 +288,6 @@ async def quick_invoices(gateway: AsyncGateway, file: BinaryIO) -> None:
 
 
 async def paylinks(gateway: AsyncGateway) -> None:
-    """Every verb of paylinks."""
     new = ga.PaylinkCreate(amount_due=Decimal("12.50"), delivery_method=ga.DeliveryMethod.EMAIL)
     assert_type(await gateway.paylinks.create(new), ga.Paylink)
     assert_type(await gateway.paylinks.create_once(new), ga.Paylink)
@@ -312,7 +302,6 @@ async def paylinks(gateway: AsyncGateway) -> None:
 
 
 async def recurrings(gateway: AsyncGateway) -> None:
-    """Every verb of recurrings."""
     new = ga.RecurringCreate(
         transaction_amount="10.00", interval=1, interval_type="m", start_date=date(2030, 1, 31), account_vault_id="v"
     )
@@ -336,7 +325,6 @@ async def recurrings(gateway: AsyncGateway) -> None:
 
 
 async def tags_and_notes(gateway: AsyncGateway) -> None:
-    """Every verb of tags and of notes."""
     assert_type(await gateway.tags.create(ga.TagCreate(title="Rent")), ga.Tag)
     assert_type(await gateway.tags.get("id"), ga.Tag)
     assert_type(gateway.tags.list(), ga.Pages[ga.Tag])
@@ -354,7 +342,6 @@ async def tags_and_notes(gateway: AsyncGateway) -> None:
 
 
 async def accounts(gateway: AsyncGateway) -> None:
-    """Every verb of locations, terminals and users."""
     assert_type(await gateway.locations.get(ga.ApiId("mine")), ga.Location)
     assert_type(gateway.locations.list(), ga.Pages[ga.Location])
     assert_type(gateway.locations.infos({"relationship": "all"}), ga.Pages[ga.LocationInfo])
@@ -366,7 +353,6 @@ async def accounts(gateway: AsyncGateway) -> None:
 
 
 async def transaction_batches(gateway: AsyncGateway) -> None:
-    """Every verb of transaction batches."""
     assert_type(await gateway.transaction_batches.get("id"), ga.TransactionBatch)
     assert_type(gateway.transaction_batches.list({"created_ts": ga.TimeRange.TODAY}), ga.Pages[ga.TransactionBatch])
     assert_type(await gateway.transaction_batches.settle("id"), ga.TransactionBatch)
@@ -374,7 +360,6 @@ async def transaction_batches(gateway: AsyncGateway) -> None:
 
 
 async def postback_configs(gateway: AsyncGateway) -> None:
-    """Every verb of postback configs, and file storage's one."""
     new = ga.PostbackConfigCreate(url="https://shop.test", resource="contact", basic_auth_password="pw")
     assert_type(await gateway.postback_configs.create(new), ga.PostbackConfig)
     changes = ga.PostbackConfigUpdate(on_update=True, basic_auth_password=None)
@@ -387,7 +372,6 @@ async def postback_configs(gateway: AsyncGateway) -> None:
 
 
 async def router(gateway: AsyncGateway) -> None:
-    """Both router endpoints."""
     pay = ga.RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount=12)
     assert_type(await gateway.router_transactions.create(pay), ga.Transaction)
     assert_type(await gateway.router_transactions.create(pay, on_progress=show), ga.Transaction)
@@ -417,7 +401,6 @@ def leases() -> None:
 
 
 async def ledgers(gateway: AsyncGateway) -> None:
-    """Recover after a crash."""
     ledger: ga.Ledger = ga.SqliteLedger(Path("payments.db"), keep_days=7)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger=ledger)
     AsyncGateway("https://api.example.test", developer_id="dev", credentials=KEY, ledger="payments.db")  # type: ignore[arg-type]
@@ -466,7 +449,6 @@ def ways_of_storing() -> None:
 
 
 async def pages(gateway: AsyncGateway) -> None:
-    """A list is iterated, paged, awaited, counted."""
     listed = gateway.account_vaults.list()
     async for vault in listed:
         assert_type(vault, ga.AccountVault)
@@ -488,7 +470,6 @@ async def pages(gateway: AsyncGateway) -> None:
 
 
 def records(vault: ga.AccountVault, contact: ga.Contact, sale: ga.Transaction, bin_info: ga.BinInfo) -> None:
-    """Check the types of a record's fields."""
     assert_type(vault.id, str)
     assert_type(vault.active, bool | None)
     assert_type(vault.account_type, ga.AccountType | None)
@@ -515,7 +496,6 @@ def records(vault: ga.AccountVault, contact: ga.Contact, sale: ga.Transaction, b
 def records_of_invoices(
     invoice: ga.QuickInvoice, link: ga.Paylink, batch: ga.TransactionBatch, config: ga.PostbackConfig
 ) -> None:
-    """Check the types of these records' fields."""
     assert_type(invoice.item_list, Mapping[str, Decimal] | None)
     assert_type(invoice.status_id, ga.QuickInvoiceStatus | None)
     assert_type(invoice.payment_status_id, ga.PaymentStatus | None)
@@ -532,7 +512,6 @@ def records_of_invoices(
 
 
 async def errors(error: ga.GatewayError) -> None:
-    """Check the attributes of each error."""
     assert_type(error.call, str)
     if isinstance(error, ga.InvalidRequestError):
         assert_type(error.problems, tuple[str, ...])
@@ -574,7 +553,6 @@ def truth(error: ga.OutcomeUnknownError) -> None:
 
 
 def values(moment: datetime) -> None:
-    """Ids and time ranges."""
     assert_type(ga.ApiId("mine").location_id, str | None)
     assert_type(ga.TimeRange.TODAY, ga.TimeRange)
     assert_type(ga.TimeRange.custom(moment, moment), ga.TimeRange)
@@ -585,7 +563,6 @@ def values(moment: datetime) -> None:
 async def postbacks(
     gateway: AsyncGateway, moment: datetime, body: bytes, chunks: AsyncIterable[bytes], request: web.Request
 ) -> None:
-    """Register handlers by resource."""
     receiver = PostbackReceiver(allow_unauthenticated=True)
     async with PostbackReceiver("shop", Secret("pass"), inbox=SqliteInbox("inbox.db"), max_bytes=1000) as entered:
         assert_type(entered, PostbackReceiver)
@@ -644,7 +621,6 @@ def refusals(error: PostbackRefusedError) -> None:
 
 
 async def sandboxes(sandbox: Sandbox) -> None:
-    """Every method of a sandbox."""
     assert_type(sandbox.start(), None)
     assert_type(sandbox.stop(), None)
     assert_type(sandbox.reset(), None)
