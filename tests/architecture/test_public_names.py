@@ -190,15 +190,6 @@ def test_flags() -> None:
     assert flags == set()
 
 
-# Folders, and files at the top, in which tests still have both a sentence as a name and a docstring.
-TESTS_WITH_BOTH = frozenset(
-    {
-        "cli", "crash_testing", "end_to_end", "execution", "http", "migration", "models", "reliability", "simulation",
-        "storage", "telemetry", "wire",
-    }
-)  # fmt: skip
-
-
 def states_its_behavior(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Say whether a test has either a name that is a sentence, or a short name and a docstring of one sentence."""
     words = test.name.removeprefix("test_").count("_") + 1
@@ -213,7 +204,6 @@ def test_names_of_tests() -> None:
     wrong = [
         f"{path.relative_to(TESTS)}::{node.name}"
         for path in sorted(TESTS.rglob("test_*.py"))
-        if path.relative_to(TESTS).parts[0] not in TESTS_WITH_BOTH
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
         if not states_its_behavior(node)

@@ -89,7 +89,7 @@ def test_completion(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["gateway-async trigger contact."])
-def test_completion_in_a_shell(shell: str, script: Path, words: str, environment: dict[str, str]) -> None:
+def test_shell_completion(shell: str, script: Path, words: str, environment: dict[str, str]) -> None:
     """The script asks the command for the words of its shell, and the shell offers them."""
     assert complete(shell, words, environment | {"SCRIPT": str(script), "WORDS": words}) == WORDS[words]
 

@@ -60,7 +60,7 @@ def responds_late(sandbox: Sandbox) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("scenario", SCENARIOS)
-async def test_cancelling_anywhere_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
+async def test_cancelling(sandbox: Sandbox, scenario: Scenario) -> None:
     """At every await and with both ways to cancel, nothing is doubled, lost or left open without a report."""
     report = await cancel_everywhere(scenario, sandbox)
     report.check()
@@ -69,8 +69,8 @@ async def test_cancelling_anywhere_loses_nothing(sandbox: Sandbox, scenario: Sce
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("prepare", [goes_dark, responds_late])
-async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare: Prepare) -> None:
-    """A call that cannot be looked up while it lasts is found afterwards."""
+async def test_bad_line(sandbox: Sandbox, prepare: Prepare) -> None:
+    """On a bad line, a call that cannot be looked up while it lasts is found afterwards."""
     report = await cancel_everywhere(sale, sandbox, prepare=prepare)
     report.check()
     assert ("done (recovered)" in report.outcomes) == (prepare is goes_dark)
@@ -79,7 +79,7 @@ async def test_cancelling_loses_nothing_on_a_bad_line(sandbox: Sandbox, prepare:
 @pytest.mark.asyncio
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-async def test_killing_loses_nothing(sandbox: Sandbox, scenario: Scenario) -> None:
+async def test_killing(sandbox: Sandbox, scenario: Scenario) -> None:
     """A killed process leaves a ledger from which every outcome is recovered."""
     report = await kill_everywhere(scenario, sandbox, kills=KILLS, prepare=responds_late)
     print(report)  # noqa: T201  seen with -s
@@ -102,7 +102,7 @@ def ledger_schema(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.timeout(1200)
 @pytest.mark.usefixtures("ledger_schema")
 @pytest.mark.parametrize("scenario", [sale, scenarios.router_sale])
-async def test_killing_loses_nothing_in_a_database(sandbox: Sandbox, scenario: Scenario) -> None:
+async def test_killing_with_postgres(sandbox: Sandbox, scenario: Scenario) -> None:
     """The same with a ledger in PostgreSQL, from which a new process recovers."""
     report = await kill_everywhere(
         scenario, sandbox, kills=KILLS, prepare=responds_late, make_ledger=scenarios.postgres_ledger
@@ -115,7 +115,7 @@ async def test_killing_loses_nothing_in_a_database(sandbox: Sandbox, scenario: S
 @postgres_only
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("ledger_schema")
-async def test_the_fixture_takes_a_ledger_in_a_database(
+async def test_fixture(
     crash_test: Callable[..., Awaitable[CrashReport]],
 ) -> None:
     """Each run has a table of its own, and every payment is in one of them."""
@@ -128,7 +128,7 @@ async def test_the_fixture_takes_a_ledger_in_a_database(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["trio"])  # the tests before this one kill on asyncio
-async def test_killing_works_on_trio(sandbox: Sandbox) -> None:
+async def test_killing_on_trio(sandbox: Sandbox) -> None:
     """Kill a process from trio; the process itself runs on asyncio."""
     report = await kill_everywhere(sale, sandbox, kills=1)
     report.check()
@@ -136,7 +136,7 @@ async def test_killing_works_on_trio(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
+async def test_other_client(sandbox: Sandbox) -> None:
     """A scenario that pays with another client breaks a rule, and the report says so."""
 
     async def sale_without_ledger(gateway: AsyncGateway) -> None:
@@ -151,7 +151,7 @@ async def test_a_payment_beside_the_ledger_is_noticed(sandbox: Sandbox) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_paying_again_is_noticed(sandbox: Sandbox) -> None:
+async def test_second_payment(sandbox: Sandbox) -> None:
     """A scenario that charges a second time, under another id, when the first time is unknown: known, and double."""
     double = "charged 2 times in all, and 1 in a fault-free run"
     report = await kill_everywhere(scenarios.pay_again, sandbox, kills=0, prepare=goes_dark, timeout=1)
@@ -191,9 +191,7 @@ def send_twice(exchange: Any) -> Any:
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the rules do not depend on the loop
 @pytest.mark.parametrize("scenario", [sale, scenarios.router_sale, scenarios.store, scenarios.router_store])
-async def test_a_client_that_sends_twice_is_noticed(
-    sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_repeating_client(sandbox: Sandbox, scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the package itself to repeat what it must not, its crash test would say so."""
     monkeypatch.setattr(HttpClient, "send", send_twice(HttpClient.send))
     report = await cancel_everywhere(scenario, sandbox)
@@ -202,7 +200,7 @@ async def test_a_client_that_sends_twice_is_noticed(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # what runs is a process of its own
-async def test_a_scenario_may_fail_of_what_was_prepared(sandbox: Sandbox) -> None:
+async def test_failing_setup(sandbox: Sandbox) -> None:
     """In a process of its own as in this one: it ends, and what it left open is recovered."""
     report = await kill_everywhere(sale, sandbox, kills=0, prepare=goes_dark, timeout=1)
     report.check()
@@ -211,7 +209,7 @@ async def test_a_scenario_may_fail_of_what_was_prepared(sandbox: Sandbox) -> Non
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # what runs is a process of its own
-async def test_a_scenario_that_fails_by_itself_is_no_crash_test(sandbox: Sandbox) -> None:
+async def test_failing_scenario(sandbox: Sandbox) -> None:
     """Its own error comes out, here or as the words of its process."""
     with pytest.raises(NotFoundError):
         await cancel_everywhere(scenarios.breaks, sandbox)
@@ -220,7 +218,7 @@ async def test_a_scenario_that_fails_by_itself_is_no_crash_test(sandbox: Sandbox
 
 
 @pytest.mark.anyio
-async def test_a_scenario_must_be_loadable(sandbox: Sandbox) -> None:
+async def test_unloadable_scenario(sandbox: Sandbox) -> None:
     """Another process can do nothing with a function that has no name in a file."""
 
     async def inner(gateway: AsyncGateway) -> None:

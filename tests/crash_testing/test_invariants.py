@@ -58,7 +58,7 @@ def broken(seen: dict[str, Any], *calls: CallOutcome, **baseline: int) -> list[s
         (STORED_AT_TERMINAL, STORE_AT_TERMINAL, None),
     ],
 )
-def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: str | None) -> None:
+def test_known_effects(seen: dict[str, Any], call: str, api_id: str | None) -> None:
     """An effect must be in the ledger as done or as unknown; every other outcome breaks the rule."""
     for outcome in ("done", "unknown"):
         assert broken(seen, CallOutcome(call=call, api_id=api_id, outcome=outcome)) == []
@@ -69,7 +69,7 @@ def test_what_was_done_must_be_known(seen: dict[str, Any], call: str, api_id: st
     assert problem.endswith("and the ledger says nothing")
 
 
-def test_another_call_does_not_account_for_it() -> None:
+def test_other_calls() -> None:
     """Neither a call under another id, nor the sale for its own void."""
     other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
     assert broken(CHARGED, other) == ["s1 was charged, and the ledger says nothing"]
@@ -78,7 +78,7 @@ def test_another_call_does_not_account_for_it() -> None:
 
 
 @pytest.mark.parametrize(("type_id", "kind"), [(20, "charged"), (30, "refunded")])
-def test_a_payment_without_a_name_is_seen(type_id: int, kind: str) -> None:
+def test_unnamed_payment(type_id: int, kind: str) -> None:
     """Nothing else can be found in a ledger by its id, but its response had one."""
     seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
     unknown = CallOutcome(call=POST, api_id="s1", outcome="unknown")
@@ -87,18 +87,17 @@ def test_a_payment_without_a_name_is_seen(type_id: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"trx_source_id": 8}, {"status_id": 301}, {"type_id": 21}])
-def test_what_no_client_paid_needs_no_ledger(changes: dict[str, int]) -> None:
-    """A customer on an invoice's page, a decline, an address check."""
+def test_foreign_payments(changes: dict[str, int]) -> None:
+    """A payment on an invoice's page, a decline and an address check need no ledger."""
     assert effects_of(page(transactions=[SALE | {"transaction_api_id": None} | changes])) == set()
 
 
-def test_a_card_that_was_saved_with_its_payment_is_part_of_it() -> None:
+def test_saved_card() -> None:
     """Its vault has no name, and no call of its own."""
     assert effects_of(page(transactions=[SALE | {"account_vault_id": "v2"}], accountvaults=[AT_TERMINAL])) == set()
 
 
-def test_a_call_stores_one_card() -> None:
-    """A second one is a double, though neither has a name."""
+def test_a_second_card_without_a_name_is_a_double() -> None:
     seen = page(accountvaults=[AT_TERMINAL, AT_TERMINAL | {"id": "v3"}])
     call = CallOutcome(call=STORE_AT_TERMINAL, outcome="unknown")
     assert broken(seen, call) == ["v2 and v3 were stored at terminals, by 1 call"]
@@ -107,7 +106,7 @@ def test_a_call_stores_one_card() -> None:
     assert broken(seen, done) == ["v3 was stored, and the ledger says nothing"]
 
 
-def test_nothing_may_be_made_more_often_than_usual() -> None:
+def test_too_many() -> None:
     """Two payments under two ids are two, whatever the ledger knows of them."""
     seen = page(charged={"s1": 1, "s2": 1}, transactions=[SALE, SALE | {"id": "r2", "transaction_api_id": "s2"}])
     calls = [CallOutcome(call=POST, api_id=name, outcome="done") for name in ("s1", "s2")]
@@ -117,7 +116,7 @@ def test_nothing_may_be_made_more_often_than_usual() -> None:
         assert broken(seen, *calls, **baseline) == []
 
 
-def test_an_id_that_looks_like_a_card_number_is_recognized() -> None:
+def test_masked_id() -> None:
     """In the name of a call it is masked, as a card number would be."""
     looks_alike = "4111111111111111"
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
@@ -126,14 +125,13 @@ def test_an_id_that_looks_like_a_card_number_is_recognized() -> None:
     assert broken(seen, CallOutcome(call=call, outcome="done")) == []
 
 
-def test_nothing_may_be_done_twice() -> None:
-    """However the ledger explains it."""
+def test_nothing_may_be_done_twice_whatever_the_ledger_says() -> None:
     seen = page(charged={"s1": 2}, transactions=[SALE, SALE | {"id": "r2"}])
     calls = [CallOutcome(call=POST, api_id="s1", outcome="done")] * 2
     assert broken(seen, *calls) == ["s1 was charged 2 times"]
 
 
-def test_nothing_may_be_invented() -> None:
+def test_invented_calls() -> None:
     """Every call that the ledger calls done has a record; so does a decline."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
     assert broken(page(), calls) == ["s1 does not exist, and the ledger says done"]
@@ -141,15 +139,14 @@ def test_nothing_may_be_invented() -> None:
     assert broken(declined, calls) == []
 
 
-def test_nothing_may_stay_open_in_silence() -> None:
-    """`recover()` lists whatever it leaves open."""
+def test_recover_lists_whatever_it_leaves_open() -> None:
     calls = CallOutcome(call=POST, api_id="s1", outcome="unknown")
     assert broken(CHARGED, calls) == []
     (problem,) = broken_rules(effects_of(CHARGED), CHARGED, [calls], listed=0)
     assert problem == "1 call is open in the ledger, and recover() listed 0 as unknown"
 
 
-def test_a_report_counts_and_names() -> None:
+def test_report() -> None:
     """The report shows the number of crashes, the outcomes of calls, and each broken rule with its moment."""
     done = Crash(when="killed after 3.0 ms", calls=(CallOutcome(call=POST, outcome="done", recovered=True),))
     lost = Crash(
@@ -165,13 +162,12 @@ def test_a_report_counts_and_names() -> None:
         report.check()
 
 
-def test_a_report_does_not_drown() -> None:
-    """Ten broken rules are shown, the others counted."""
+def test_a_report_shows_ten_broken_rules_and_counts_the_rest() -> None:
     lost = Crash(when="now", calls=(CallOutcome(call=POST),), problems=("lost",))
     assert str(CrashReport("sale", (lost,) * 12)).endswith("now: lost\n  … and 2 more")
 
 
-def test_a_scenario_that_pays_nothing_tests_nothing() -> None:
+def test_no_payment() -> None:
     """No call in any ledger is a problem too."""
     with pytest.raises(AssertionError, match="nothing was tested"):
         CrashReport("idle", (Crash(when="now"),)).check()

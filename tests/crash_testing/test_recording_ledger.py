@@ -55,7 +55,7 @@ class StoredRows:
 
 
 @pytest.mark.anyio
-async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
+async def test_recording(tmp_path: Path) -> None:
     """An entry is recorded before it is passed on: an outcome that was not written leaves the call open."""
     recording, inner = tmp_path / "recording", StoredRows("b")
     ledger = RecordingLedger(inner, recording)
@@ -77,7 +77,7 @@ async def test_what_a_ledger_is_told_is_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_ledger_at_rest_is_certain(tmp_path: Path) -> None:
+async def test_at_rest(tmp_path: Path) -> None:
     """Nothing is under way any more, whatever the intent says."""
     inner = StoredRows()
     await inner.record_intent(attrs.evolve(intent("a"), orphaned=True))  # its process was killed

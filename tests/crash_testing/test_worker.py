@@ -8,14 +8,14 @@ from gateway_async.crash_testing import invariants as rules
 from gateway_async.crash_testing.worker import load
 
 
-def test_a_module_with_a_name_is_imported() -> None:
+def test_module() -> None:
     """A scenario may be settings of a package and import its neighbors."""
     wanted: object = rules.effects_of
     assert load(str(Path(rules.__file__).resolve()), rules.__name__, "effects_of") is wanted
 
 
 @pytest.mark.parametrize("module", ["__main__", "elsewhere.unknown", "json"])
-def test_a_file_is_enough(tmp_path: Path, module: str) -> None:
+def test_file(tmp_path: Path, module: str) -> None:
     """A program, or a test file that pytest imported under a name of its own, is loaded from its path."""
     source = tmp_path / "terminal_process.py"
     source.write_text("class Till:\n    @staticmethod\n    async def sale(gateway): return 'sold'\n")

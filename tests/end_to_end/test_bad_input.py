@@ -60,7 +60,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("new", "field"), WRONG.values(), ids=WRONG)
-async def test_a_wrong_transaction_is_refused_before_sending(gateway: AsyncGateway, new: Any, field: str) -> None:
+async def test_wrong_transaction(gateway: AsyncGateway, new: Any, field: str) -> None:
     """The problem starts with the field's name, and the gateway has no record of it."""
     with pytest.raises(InvalidRequestError) as caught:
         await gateway.transactions.create(new)
@@ -68,8 +68,8 @@ async def test_a_wrong_transaction_is_refused_before_sending(gateway: AsyncGatew
     assert await gateway.transactions.list().count() == 0
 
 
-async def test_every_problem_comes_at_once(gateway: AsyncGateway) -> None:
-    """A person mends a form once."""
+async def test_all_problems(gateway: AsyncGateway) -> None:
+    """A person corrects a form once, with all its problems."""
     new = AchVaultCreate(
         account_number="12",
         account_holder_name="",
@@ -86,29 +86,28 @@ async def test_every_problem_comes_at_once(gateway: AsyncGateway) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, {"last_name": "Smith"}, "Smith", 7, ContactCreate, CARD])
-async def test_what_is_no_request_is_refused(gateway: AsyncGateway, wrong: Any) -> None:
-    """A dict, a text, the class itself, or a card that would have become a contact's account number."""
+async def test_wrong_types(gateway: AsyncGateway, wrong: Any) -> None:
+    """A dict, a text, the class itself and a card instead of a contact's account number are refused."""
     with pytest.raises(InvalidRequestError, match="request: must be ContactCreate, not"):
         await gateway.contacts.create(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "a b", ".", "..", None, 7, ApiId(""), "\ud800"])
-async def test_an_id_that_cannot_stand_in_a_path_is_refused(gateway: AsyncGateway, wrong: Any) -> None:
-    """An empty id would ask for the list, two dots for the parent."""
+async def test_path_ids(gateway: AsyncGateway, wrong: Any) -> None:
+    """An id that cannot stand in a path is refused: an empty one would ask for the list, two dots for the parent."""
     with pytest.raises(InvalidRequestError, match="id: "):
         await gateway.contacts.get(wrong)
 
 
 @pytest.mark.parametrize("odd", ["a/b", "a?b", "a#b", "a%2Fb", "ü", "a;b", "a&b=c"])
-async def test_an_odd_id_arrives_as_it_is(gateway: AsyncGateway, odd: str) -> None:
-    """Percent-encoded on the way, found under its own name."""
+async def test_an_odd_id_is_percent_encoded_and_found_again(gateway: AsyncGateway, odd: str) -> None:
     made = await gateway.contacts.create(ContactCreate(last_name="Odd", contact_api_id=odd))
     assert (await gateway.contacts.get(ApiId(odd))).id == made.id
     with pytest.raises(NotFoundError):
         await gateway.contacts.get(odd)
 
 
-async def test_wrong_credentials_are_named(sandbox: Sandbox) -> None:
+async def test_wrong_credentials(sandbox: Sandbox) -> None:
     """The error is an authentication error, and it does not show the key."""
     async with sandbox.gateway(credentials=UserApiKey("nobody", "wrong-key")) as gateway:
         with pytest.raises(AuthenticationError) as caught:
@@ -116,14 +115,14 @@ async def test_wrong_credentials_are_named(sandbox: Sandbox) -> None:
     assert "wrong-key" not in str(caught.value)
 
 
-async def test_a_text_of_20_megabytes_is_refused_before_sending(gateway: AsyncGateway) -> None:
-    """The problem is its length, and it is not quoted."""
+async def test_large_text(gateway: AsyncGateway) -> None:
+    """A text of 20 megabytes is refused before sending for its length, and is not quoted."""
     huge = ContactCreate(last_name="x" * 20_000_000)
     with pytest.raises(InvalidRequestError, match="last_name: must have 1 to 64 characters, has 20000000"):
         await gateway.contacts.create(huge)
 
 
-async def test_a_body_of_20_megabytes_gets_a_413(sandbox: Sandbox) -> None:
+async def test_large_body(sandbox: Sandbox) -> None:
     """The gateway reads no more than it must, and says why."""
     async with sandbox.gateway(check_limits=False) as gateway:
         with pytest.raises(StatusError) as caught:
@@ -147,8 +146,8 @@ async def test_a_body_of_20_megabytes_gets_a_413(sandbox: Sandbox) -> None:
         (b'{"contact": {}}', 422),
     ],
 )
-async def test_garbage_at_the_gateway_is_a_4xx_that_says_why(sandbox: Sandbox, content: bytes, status: int) -> None:
-    """Never a 500, whatever the body."""
+async def test_garbage(sandbox: Sandbox, content: bytes, status: int) -> None:
+    """Garbage is a 4xx that says why, never a 500, whatever the body."""
     headers = {
         "developer-id": sandbox.developer_id,
         "user-id": sandbox.user_id,
@@ -161,7 +160,7 @@ async def test_garbage_at_the_gateway_is_a_4xx_that_says_why(sandbox: Sandbox, c
     assert response.json().get("message") or response.json().get("errors")
 
 
-async def test_a_refusal_of_the_gateway_names_its_fields(sandbox: Sandbox) -> None:
+async def test_gateway_refusal(sandbox: Sandbox) -> None:
     """With the limits off, the gateway's own validation is what the caller sees."""
     async with sandbox.gateway(check_limits=False) as gateway:
         with pytest.raises(ValidationError) as caught:
@@ -171,7 +170,7 @@ async def test_a_refusal_of_the_gateway_names_its_fields(sandbox: Sandbox) -> No
     assert set(caught.value.fields) == {"account_number", "exp_date", "title"}
 
 
-async def test_dates_and_flags_arrive_as_they_were_sent(gateway: AsyncGateway) -> None:
+async def test_values(gateway: AsyncGateway) -> None:
     """Nothing is lost on the way there and back, a lone quote or an emoji included."""
     new = ContactCreate(last_name='O"Neill \U0001f600 \x7f', date_of_birth=date(1970, 1, 31), email_trx_receipt=False)
     made = await gateway.contacts.create(new)

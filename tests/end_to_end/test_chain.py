@@ -48,7 +48,7 @@ def sale(**fields: object) -> TransactionCreate:
     )
 
 
-async def test_a_contact_lives_and_dies(gateway: AsyncGateway) -> None:
+async def test_contact(gateway: AsyncGateway) -> None:
     """Create, read by both ids, list, change, delete; and then it is gone."""
     made = await gateway.contacts.create(
         ContactCreate(last_name="Müller", contact_api_id="c-1", email_trx_receipt=True, contact_balance="245.65")
@@ -64,8 +64,8 @@ async def test_a_contact_lives_and_dies(gateway: AsyncGateway) -> None:
         await gateway.contacts.get(made.id)
 
 
-async def test_a_card_is_stored_in_every_way(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """From its number, its stripe, a ticket, a transaction, another vault, a bank account and a terminal."""
+async def test_vault_sources(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """A vault is made from a number, a stripe, a ticket, a transaction, a vault, a bank account and at a terminal."""
     vaults = gateway.account_vaults
     keyed = await vaults.create(CARD)
     swiped = await vaults.create(SwipedVaultCreate(track_data=";4111111111111111=30121011000?"))
@@ -91,8 +91,7 @@ async def test_a_card_is_stored_in_every_way(gateway: AsyncGateway, sandbox: San
     assert await vaults.list().count() == len(stored)
 
 
-async def test_a_vault_is_read_changed_and_deleted(gateway: AsyncGateway) -> None:
-    """By its id and by the integrator's."""
+async def test_a_vault_is_read_changed_and_deleted_by_both_ids(gateway: AsyncGateway) -> None:
     vault = await gateway.account_vaults.create(CARD)
     name = ApiId(vault.account_vault_api_id or "")
     assert await gateway.account_vaults.get(name) == vault
@@ -106,7 +105,7 @@ async def test_a_vault_is_read_changed_and_deleted(gateway: AsyncGateway) -> Non
         await gateway.account_vaults.get(vault.id)
 
 
-async def test_a_payment_takes_its_course(gateway: AsyncGateway) -> None:
+async def test_payments(gateway: AsyncGateway) -> None:
     """Authorize, raise and capture one payment, void another, and refund a third."""
     vault = await gateway.account_vaults.create(CARD)
     held = await gateway.transactions.create(
@@ -129,7 +128,7 @@ async def test_a_payment_takes_its_course(gateway: AsyncGateway) -> None:
     assert described.description == "shoes"
 
 
-async def test_declines_and_partial_approvals_are_results(gateway: AsyncGateway) -> None:
+async def test_trigger_amounts(gateway: AsyncGateway) -> None:
     """The trigger amounts respond with their reasons, and raise only when asked to."""
     declined = await gateway.transactions.create(sale(transaction_amount="6.16"))
     assert (declined.approved, declined.declined, declined.reason_code_id) == (False, True, 1616)
@@ -139,8 +138,8 @@ async def test_declines_and_partial_approvals_are_results(gateway: AsyncGateway)
     assert (partial.partially_approved, partial.auth_amount) == (True, Decimal("1.00"))
 
 
-async def test_a_sale_waits_at_its_terminal_while_others_go_on(sandbox_by_hand: Sandbox) -> None:
-    """A person brings the card when it suits them."""
+async def test_terminal_sale(sandbox_by_hand: Sandbox) -> None:
+    """A sale waits until a person brings the card, and other calls go on meanwhile."""
     box = sandbox_by_hand
     async with box.gateway() as gateway, anyio.create_task_group() as tasks:
         results = []
@@ -165,14 +164,13 @@ async def test_a_sale_waits_at_its_terminal_while_others_go_on(sandbox_by_hand: 
     assert (transaction.transaction_api_id, transaction.transaction_amount) == ("till-1", Decimal("12.50"))
 
 
-async def test_terminal_texts_come_as_declines(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """A time-out at the device is a response with its words."""
+async def test_a_timeout_at_the_device_is_a_decline_with_its_words(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount=Decimal("7.72"))
     transaction = await gateway.router_transactions.create(new)
     assert (transaction.declined, transaction.response_message) == (True, "Card Entry Timeout")
 
 
-async def test_the_gateways_refusals_name_the_fields(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_refusals(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Unknown ids and taken names are 422 with messages, an unknown record is 404."""
     with pytest.raises(ValidationError) as unknown:
         await gateway.account_vaults.create(
@@ -193,15 +191,14 @@ async def test_the_gateways_refusals_name_the_fields(gateway: AsyncGateway, sand
 
 
 @pytest.mark.parametrize("place", ["headers", "query", "basic"])
-async def test_a_key_is_accepted_in_each_of_its_places(sandbox: Sandbox, place: str) -> None:
-    """Headers, query and Basic authorization open the same door."""
+async def test_a_key_is_accepted_in_headers_query_and_authorization(sandbox: Sandbox, place: str) -> None:
     credentials = UserApiKey(sandbox.user_id, sandbox.user_api_key, send_in=place)  # type: ignore[arg-type]
     async with sandbox.gateway(credentials=credentials) as gateway:
         assert (await gateway.contacts.get(sandbox.contact_id)).id == sandbox.contact_id
 
 
-async def test_lists_stream_in_pages_of_any_size(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Sorted, filtered and counted, whatever the page size."""
+async def test_lists(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Lists stream sorted, filtered and counted, whatever the page size."""
     sandbox.add_vaults(2_345)
     walked = [vault.id async for vault in gateway.account_vaults.list(sort="-created_ts", page_size=500)]
     assert len(walked) == len(set(walked)) == await gateway.account_vaults.list().count() == 2_345

@@ -26,8 +26,8 @@ async def make_contacts(gateway: AsyncGateway, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("sort", [None, "created_ts", "-created_ts", "id"])
-async def test_deleting_what_a_list_yields_reaches_every_record(gateway: AsyncGateway, sort: str | None) -> None:
-    """Each deletion moves the records behind the reader."""
+async def test_deletions(gateway: AsyncGateway, sort: str | None) -> None:
+    """Deleting while reading reaches every record, although each deletion moves the others."""
     made = await make_contacts(gateway, 60)
     seen = []
     async for contact in gateway.contacts.list({"last_name": "Old"}, sort=sort, page_size=10):
@@ -37,7 +37,7 @@ async def test_deleting_what_a_list_yields_reaches_every_record(gateway: AsyncGa
     assert await gateway.contacts.list({"last_name": "Old"}).count() == 0
 
 
-async def test_every_hold_that_a_list_shows_is_captured(gateway: AsyncGateway) -> None:
+async def test_captures(gateway: AsyncGateway) -> None:
     """A captured payment leaves the list, and new holds come to its beginning."""
     holds = {(await gateway.transactions.create(HOLD)).id for _ in range(60)}
     captured = []
@@ -50,8 +50,8 @@ async def test_every_hold_that_a_list_shows_is_captured(gateway: AsyncGateway) -
     assert len(captured) == len(set(captured))
 
 
-async def test_a_list_of_all_records_is_complete_while_others_are_deleted(gateway: AsyncGateway) -> None:
-    """`to_list` returns those that stay."""
+async def test_to_list(gateway: AsyncGateway) -> None:
+    """`to_list` returns the records that stay while others are deleted."""
     made = await make_contacts(gateway, 120)
 
     async def delete_some() -> None:
@@ -66,10 +66,8 @@ async def test_a_list_of_all_records_is_complete_while_others_are_deleted(gatewa
     assert len(ids) == len(set(ids))
 
 
-async def test_catching_up_reaches_every_record_while_records_are_deleted(
-    gateway: AsyncGateway, sandbox: Sandbox
-) -> None:
-    """The handler deletes the contact of each postback."""
+async def test_catching_up(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """Catching up reaches every record, although the handler deletes the contact of each postback."""
     start = datetime.fromtimestamp(int(sandbox.now()), UTC) - timedelta(seconds=1)
     made = await make_contacts(gateway, 60)
     receiver = PostbackReceiver(allow_unauthenticated=True)
@@ -86,8 +84,8 @@ async def test_catching_up_reaches_every_record_while_records_are_deleted(
     assert sorted(handled) == sorted(made)
 
 
-async def test_the_command_lists_every_record_while_others_are_deleted(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """`gateway-async list`, whose reader deletes each contact."""
+async def test_command(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+    """`gateway-async list` lists every record, although its reader deletes each contact."""
     made = await make_contacts(gateway, 100)
     command = [sys.executable, "-m", "gateway_async", "list", "contacts", "--last-name", "Old", "--page-size", "10"]
     printed: list[str] = []

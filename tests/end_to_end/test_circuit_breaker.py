@@ -74,10 +74,8 @@ async def open_breaker(gateway: AsyncGateway) -> None:
             await sell(gateway.with_options(max_attempts=1), f"unsent-{number}")
 
 
-async def test_a_write_is_not_sent_while_the_breaker_is_open(
-    closed_port: Sandbox, breaker: CircuitBreaker, tmp_path: Path
-) -> None:
-    """The port is open again, and yet nothing connects; the ledger has no open intent."""
+async def test_open_breaker(closed_port: Sandbox, breaker: CircuitBreaker, tmp_path: Path) -> None:
+    """A write is not sent while the breaker is open, although the port is; the ledger has no open intent."""
     events, ledger = list[Event](), SqliteLedger(tmp_path / "ledger.db")
     async with closed_port.gateway(circuit_breaker=breaker, ledger=ledger, observers=[events.append]) as gateway:
         await open_breaker(gateway)
@@ -91,7 +89,7 @@ async def test_a_write_is_not_sent_while_the_breaker_is_open(
     assert [event.api_id for event in events if isinstance(event, CircuitOpened)] == ["unsent-2"]
 
 
-async def test_one_of_several_writes_is_the_probe(closed_port: Sandbox, breaker: CircuitBreaker, clock: Clock) -> None:
+async def test_probe(closed_port: Sandbox, breaker: CircuitBreaker, clock: Clock) -> None:
     """The probe is charged, the others are rejected, and then all are sent again."""
     events, names = list[Event](), [f"order-{number}" for number in range(5)]
     rejected = list[str]()
@@ -117,10 +115,9 @@ async def test_one_of_several_writes_is_the_probe(closed_port: Sandbox, breaker:
     assert [event.api_id for event in events if isinstance(event, CircuitClosed)] == [probe]
 
 
-async def test_a_failed_probe_opens_the_breaker_again(
+async def test_a_failed_probe_opens_the_breaker_for_half_a_minute(
     closed_port: Sandbox, breaker: CircuitBreaker, clock: Clock
 ) -> None:
-    """The next probe is half a minute later."""
     async with closed_port.gateway(circuit_breaker=breaker) as gateway:
         await open_breaker(gateway)
         clock.now += 30
@@ -134,10 +131,9 @@ async def test_a_failed_probe_opens_the_breaker_again(
         assert (await sell(gateway, "probe")).approved
 
 
-async def test_a_probe_that_is_cancelled_frees_its_place(
+async def test_the_write_after_a_cancelled_probe_is_the_next_probe(
     closed_port: Sandbox, breaker: CircuitBreaker, clock: Clock
 ) -> None:
-    """The next write is the probe."""
     scope = anyio.CancelScope()
 
     def cancel(event: Event) -> None:
@@ -156,8 +152,7 @@ async def test_a_probe_that_is_cancelled_frees_its_place(
     assert closed_port.ledger()["charged"] == {"probe": 1}
 
 
-async def test_a_read_closes_the_breaker(closed_port: Sandbox, breaker: CircuitBreaker) -> None:
-    """Reads are sent in every state."""
+async def test_reads_are_sent_always_and_close_the_breaker(closed_port: Sandbox, breaker: CircuitBreaker) -> None:
     async with closed_port.gateway(circuit_breaker=breaker) as gateway:
         await open_breaker(gateway)
         closed_port.clear_faults()

@@ -59,8 +59,7 @@ async def new_vault(mode: str, sandbox: Sandbox, gateway: AsyncGateway) -> Any:
 
 
 @pytest.mark.parametrize("mode", VAULTS)
-async def test_an_account_is_stored_once(mode: str, sandbox: Sandbox) -> None:
-    """Every way to store an account can be repeated."""
+async def test_every_way_to_store_an_account_can_be_repeated(mode: str, sandbox: Sandbox) -> None:
     async with sandbox.gateway() as gateway:
         new = await new_vault(mode, sandbox, gateway)
         first = await gateway.account_vaults.create_once(new)
@@ -89,7 +88,7 @@ OTHERS: dict[str, Sequence[Any]] = {
 
 
 @pytest.mark.parametrize("resource", OTHERS)
-async def test_a_record_is_created_once(resource: str, sandbox: Sandbox) -> None:
+async def test_repetition(resource: str, sandbox: Sandbox) -> None:
     """An equal repetition returns the record, and a different one gets it with the error."""
     new, different = OTHERS[resource]
     async with sandbox.gateway() as gateway:
@@ -111,7 +110,7 @@ OTHER_SALES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("change", OTHER_SALES.values(), ids=OTHER_SALES)
-async def test_what_was_sent_is_compared(change: dict[str, Any], sandbox: Sandbox) -> None:
+async def test_comparison(change: dict[str, Any], sandbox: Sandbox) -> None:
     """A payment of another order or card, or one that only reserves the amount, is not the result."""
     new = attrs.evolve(SALE, action="authonly", order_num="77")
     async with sandbox.gateway() as gateway:
@@ -122,7 +121,7 @@ async def test_what_was_sent_is_compared(change: dict[str, Any], sandbox: Sandbo
     assert sandbox.ledger()["charged"] == {"order-1": 1}
 
 
-async def test_many_at_the_same_time_charge_once(sandbox: Sandbox) -> None:
+async def test_simultaneous_requests(sandbox: Sandbox) -> None:
     """Twenty requests for one order return one payment."""
     ids: list[str] = []
     async with sandbox.gateway() as gateway, anyio.create_task_group() as tasks:
@@ -137,8 +136,8 @@ async def test_many_at_the_same_time_charge_once(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit", "reset_before_commit", "garbage"])
-async def test_a_lost_response_charges_once(sandbox: Sandbox, fault: str) -> None:
-    """The payment is found, also when the response to the repetition is lost."""
+async def test_lost_response(sandbox: Sandbox, fault: str) -> None:
+    """A lost payment is found and charged once, also when the response to the repetition is lost."""
     sandbox.fault("POST /v2/transactions", fault, times=2)  # type: ignore[arg-type]
     async with sandbox.gateway() as gateway:
         first = await gateway.transactions.create_once(SALE)
@@ -146,7 +145,7 @@ async def test_a_lost_response_charges_once(sandbox: Sandbox, fault: str) -> Non
     assert sandbox.ledger()["charged"] == {"order-1": 1}
 
 
-async def test_a_deleted_record_is_created_again(sandbox: Sandbox) -> None:
+async def test_deleted_record(sandbox: Sandbox) -> None:
     """The sandbox frees the id of a deleted vault, so that the card is stored again."""
     new = CardVaultCreate(account_vault_api_id="card-1", **CARD)
     async with sandbox.gateway() as gateway:
@@ -157,7 +156,7 @@ async def test_a_deleted_record_is_created_again(sandbox: Sandbox) -> None:
         assert (await gateway.account_vaults.get(ApiId("card-1"))).id == again.id
 
 
-async def test_a_declined_or_voided_payment_is_returned(sandbox: Sandbox) -> None:
+async def test_used_id(sandbox: Sandbox) -> None:
     """An id is used up by a decline, and by a payment that was voided since."""
     declined = attrs.evolve(SALE, transaction_amount="6.16", transaction_api_id="order-2")
     async with sandbox.gateway() as gateway:
@@ -170,8 +169,8 @@ async def test_a_declined_or_voided_payment_is_returned(sandbox: Sandbox) -> Non
         assert (again.id, again.voided) == (payment.id, True)
 
 
-async def test_a_taken_id_does_not_use_the_terminal(sandbox_by_hand: Sandbox) -> None:
-    """The repetition returns at once, although no customer is at the terminal."""
+async def test_terminal(sandbox_by_hand: Sandbox) -> None:
+    """A taken id does not use the terminal: the repetition returns at once, without a customer."""
     box = sandbox_by_hand
     new = RouterTransactionCreate(
         action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="till-1"
@@ -188,7 +187,7 @@ async def test_a_taken_id_does_not_use_the_terminal(sandbox_by_hand: Sandbox) ->
     assert box.ledger()["charged"] == {"till-1": 1}
 
 
-async def test_a_ledger_is_closed_by_the_repetition(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_ledger(sandbox: Sandbox, tmp_path: Path) -> None:
     """After a lost sale, the same call of the next process finds it; nothing stays open but the first intent."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=1000)

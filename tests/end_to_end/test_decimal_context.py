@@ -54,8 +54,8 @@ async def pay(gateway: AsyncGateway, action: Any, amount: str, **fields: Any) ->
     return await gateway.transactions.create(new)
 
 
-async def test_payments_and_their_changes(gateway: AsyncGateway) -> None:
-    """A sale with surcharge and tax, a tip, a capture for less, an increment and a refund."""
+async def test_payments(gateway: AsyncGateway) -> None:
+    """A sale with surcharge and tax, a tip, a capture for less, an increment and a refund are exact."""
     sale = await pay(gateway, "sale", "12345.64", surcharge_amount="123.45", tax="1000.01")
     assert sale.transaction_amount == Decimal("12345.64")
     tipped = await gateway.transactions.tip_adjust(sale.id, "10.11")
@@ -69,7 +69,7 @@ async def test_payments_and_their_changes(gateway: AsyncGateway) -> None:
     assert refund.transaction_amount == Decimal("23456.77")
 
 
-async def test_an_invoice(sandbox: Sandbox, gateway: AsyncGateway) -> None:
+async def test_invoice(sandbox: Sandbox, gateway: AsyncGateway) -> None:
     """The sandbox adds up the items, and subtracts what was paid."""
     items = {"Tea": Decimal("12345.64"), "Scones": Decimal("0.37")}
     new = QuickInvoiceCreate(title="Tea", due_date=date(2030, 1, 1), item_list=items, allow_partial_pay=True)
@@ -83,8 +83,8 @@ async def test_an_invoice(sandbox: Sandbox, gateway: AsyncGateway) -> None:
     )
 
 
-async def test_a_reconciliation(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The totals of a ledger, of the gateway and of a batch."""
+async def test_reconciliation(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The totals of a ledger, of the gateway and of a batch are exact."""
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "ledger.db")) as gateway:
         first = await pay(gateway, "sale", "12345.64")
         await pay(gateway, "sale", "12345.67")
@@ -96,7 +96,7 @@ async def test_a_reconciliation(sandbox: Sandbox, tmp_path: Path) -> None:
     assert found.agrees
 
 
-async def test_the_result_of_a_hosted_form() -> None:
+async def test_hosted_form() -> None:
     """A debit card's payment is lower by the surcharge that was asked for."""
     asked = {"action": "sale", "transaction_amount": "12345.64", "surcharge_amount": "0.31"}
     paid = Transaction(id="1", status_id=TransactionStatus.APPROVED, transaction_amount=Decimal("12345.33"))

@@ -56,8 +56,8 @@ def box() -> Any:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_failing_call_loads_no_module(box: Sandbox, tmp_path: Path, backend: str) -> None:
-    """The package was upgraded in place while the process runs: lost responses are looked up all the same."""
+def test_no_imports(box: Sandbox, tmp_path: Path, backend: str) -> None:
+    """Lost responses are looked up although the package was upgraded in place while the process runs."""
     found = endings(box, tmp_path, backend=backend, breakage="imports")
     expected = dict.fromkeys(PLANS, "Transaction") | {
         **dict.fromkeys(("reset_before_commit", "error_before_commit", "unavailable"), "OutcomeUnknownError"),
@@ -71,7 +71,7 @@ def test_a_failing_call_loads_no_module(box: Sandbox, tmp_path: Path, backend: s
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_failing_call_needs_no_file(box: Sandbox, tmp_path: Path, backend: str) -> None:
+def test_no_files(box: Sandbox, tmp_path: Path, backend: str) -> None:
     """Without a free descriptor, a payment that was made is never called unsent, and no error is a foreign one."""
     found = endings(box, tmp_path, backend=backend, breakage="files")
     charged = found.keys() & box.ledger()["charged"].keys()

@@ -14,7 +14,7 @@ SECONDS = 299.0
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_card_that_comes_after_299_seconds() -> None:
+async def test_late_card() -> None:
     """The connection is silent for five minutes, other calls go on beside it, and the sale is approved."""
     with Sandbox(terminals="manual") as sandbox:
         async with sandbox.gateway() as gateway:

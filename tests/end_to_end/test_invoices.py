@@ -45,7 +45,7 @@ def sale(amount: str) -> TransactionCreate:
     )
 
 
-async def test_an_invoice_lives_and_dies(gateway: AsyncGateway) -> None:
+async def test_invoice(gateway: AsyncGateway) -> None:
     """Create, read by both ids, list, change, close, reopen, delete; and then it is gone."""
     invoices = gateway.quick_invoices
     made = await invoices.create(lunch(quick_invoice_api_id="lunch-1", allow_partial_pay=True, tags=["noon"]))
@@ -67,7 +67,7 @@ async def test_an_invoice_lives_and_dies(gateway: AsyncGateway) -> None:
         await invoices.get(made.id)
 
 
-async def test_payments_taken_elsewhere(gateway: AsyncGateway) -> None:
+async def test_added_payment(gateway: AsyncGateway) -> None:
     """A sale at the till is put on the invoice, and taken off again."""
     made = await gateway.quick_invoices.create(lunch(allow_partial_pay=True))
     paid = await gateway.transactions.create(sale("2.50"))
@@ -83,8 +83,8 @@ async def test_payments_taken_elsewhere(gateway: AsyncGateway) -> None:
     )
 
 
-async def test_files_come_and_go(gateway: AsyncGateway, tmp_path: Path) -> None:
-    """With the invoice, afterwards, and away again."""
+async def test_files(gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A file is added with the invoice and afterwards, and removed again."""
     invoices = gateway.quick_invoices
     path = tmp_path / "menu.txt"
     path.write_bytes(b"tea, cake")
@@ -102,8 +102,8 @@ async def test_files_come_and_go(gateway: AsyncGateway, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "reset_before_commit"])
-async def test_a_lost_response_to_a_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
-    """One invoice with its file, whether the response was lost or the request was."""
+async def test_lost_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
+    """There is one invoice with its file, whether the response was lost or the request was."""
     sandbox.fault(f"POST {INVOICES}", fault)
     path = tmp_path / "a.bin"
     path.write_bytes(b"x" * 200_000)
@@ -125,10 +125,8 @@ LOST = [
 
 
 @pytest.mark.parametrize(("verb", "fault", "named"), LOST)
-async def test_a_lost_response_to_a_change(
-    gateway: AsyncGateway, sandbox: Sandbox, verb: str, fault: Any, named: bool
-) -> None:
-    """Whether it was carried out before the line broke or not: it is carried out once, and the caller learns it."""
+async def test_lost_change(gateway: AsyncGateway, sandbox: Sandbox, verb: str, fault: Any, named: bool) -> None:
+    """A change is carried out once, whether the line broke before or after it, and the caller learns it."""
     invoices = gateway.quick_invoices
     made = await invoices.create(lunch(allow_partial_pay=True), [Attachment("a.pdf", b"%PDF")])
     paid = await gateway.transactions.create(sale("2.50"))

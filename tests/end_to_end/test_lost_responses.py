@@ -48,7 +48,7 @@ NOT_CARRIED_OUT = ["reset_before_commit", "error_before_commit", "rate_limit", "
 
 
 @pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT])
-async def test_a_sale_survives_one_misfortune(sandbox: Sandbox, fault: str) -> None:
+async def test_sale(sandbox: Sandbox, fault: str) -> None:
     """After every fault of the first response, the caller gets the approved sale, charged once."""
     sandbox.fault("POST /v2/transactions", fault, seconds=0.1, retry_after=0.1)  # type: ignore[arg-type]
     async with sandbox.gateway() as gateway:
@@ -59,7 +59,7 @@ async def test_a_sale_survives_one_misfortune(sandbox: Sandbox, fault: str) -> N
 
 
 @pytest.mark.parametrize("fault", ["silence", "drip"])
-async def test_a_peer_that_never_finishes_is_cut_off_and_asked_again(sandbox: Sandbox, fault: str) -> None:
+async def test_endless_response(sandbox: Sandbox, fault: str) -> None:
     """Neither silence nor a byte a second outlasts the deadline."""
     sandbox.fault("POST /v2/transactions", fault, seconds=0.5)  # type: ignore[arg-type]
     async with sandbox.gateway(timeout=3) as gateway:
@@ -68,7 +68,7 @@ async def test_a_peer_that_never_finishes_is_cut_off_and_asked_again(sandbox: Sa
     assert sandbox.ledger()["charged"] == {"once": 1}
 
 
-async def test_a_gateway_that_is_not_there_was_not_charged(sandbox: Sandbox) -> None:
+async def test_refused_port(sandbox: Sandbox) -> None:
     """A refused port is `NotSentError`: the till may try again."""
     async with sandbox.gateway(max_attempts=2) as gateway:
         sandbox.stop()
@@ -76,8 +76,8 @@ async def test_a_gateway_that_is_not_there_was_not_charged(sandbox: Sandbox) -> 
             await gateway.transactions.create(SALE)
 
 
-async def test_a_gateway_that_goes_down_after_the_charge_leaves_it_unknown(sandbox: Sandbox) -> None:
-    """The error resolves itself once the gateway is back."""
+async def test_gateway_down(sandbox: Sandbox) -> None:
+    """A charge before the gateway went down is unknown; the error resolves itself once the gateway is back."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=1000)
     async with sandbox.gateway(timeout=1) as gateway:
@@ -88,16 +88,16 @@ async def test_a_gateway_that_goes_down_after_the_charge_leaves_it_unknown(sandb
     assert sandbox.ledger()["charged"] == {"once": 1}
 
 
-async def test_a_vault_store_whose_response_is_cut_off_is_stored_once(sandbox: Sandbox) -> None:
-    """The id that the SDK made up finds it."""
+async def test_vault(sandbox: Sandbox) -> None:
+    """A vault whose response is cut off is found by its generated id, and stored once."""
     sandbox.fault("POST /v2/accountvaults", "close_after_commit")
     async with sandbox.gateway() as gateway:
         vault = await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="1230"))
     assert sandbox.ledger()["stored"] == {vault.account_vault_api_id: 1}
 
 
-async def test_a_terminal_sale_whose_response_is_cut_off_is_found(sandbox: Sandbox) -> None:
-    """The sale is looked up among the transactions and not sent again."""
+async def test_terminal_sale(sandbox: Sandbox) -> None:
+    """A sale whose response is cut off is looked up among the transactions and not sent again."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
     async with sandbox.gateway() as gateway:
@@ -107,8 +107,8 @@ async def test_a_terminal_sale_whose_response_is_cut_off_is_found(sandbox: Sandb
 
 
 @pytest.mark.parametrize("fault", [*CARRIED_OUT, *ALSO_CARRIED_OUT])
-async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbox, fault: str) -> None:
-    """The contact had a card before; the one that is new after the lost response is the result, and stored once."""
+async def test_terminal_vault(sandbox: Sandbox, fault: str) -> None:
+    """Of the contact's cards, the one that is new after the lost response is the result, and stored once."""
     sandbox.fault("POST /v2/routeraccountvaults", fault, seconds=0.1)  # type: ignore[arg-type]
     new = RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
     async with sandbox.gateway() as gateway:
@@ -118,8 +118,8 @@ async def test_a_card_stored_at_a_terminal_is_found_by_being_new(sandbox: Sandbo
     assert sorted(vaults) == sorted([before.id, stored.id])
 
 
-async def test_a_card_with_an_integrator_id_is_not_the_terminals(sandbox_by_hand: Sandbox) -> None:
-    """An online shop stored another card for the contact meanwhile, under an id of its own."""
+async def test_foreign_card(sandbox_by_hand: Sandbox) -> None:
+    """A card that an online shop stored meanwhile, under an id of its own, is not the terminal's."""
     box, stored = sandbox_by_hand, list[AccountVault]()
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
     box.fault("POST /v2/routeraccountvaults", "close_after_commit")
@@ -135,8 +135,8 @@ async def test_a_card_with_an_integrator_id_is_not_the_terminals(sandbox_by_hand
     assert [vault.last_four for vault in stored] == ["4444"]
 
 
-async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> None:
-    """Another till stored another card for the contact meanwhile: the error names both."""
+async def test_two_cards(sandbox_by_hand: Sandbox) -> None:
+    """When another till stored a card for the contact meanwhile, neither is chosen: the error names both."""
     box, errors = sandbox_by_hand, list[OutcomeUnknownError]()
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
     box.fault("POST /v2/routeraccountvaults", "close_after_commit")
@@ -164,8 +164,8 @@ async def test_of_two_new_cards_neither_is_chosen(sandbox_by_hand: Sandbox) -> N
     assert all(each in str(errors[0]) for each in ids)
 
 
-async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_hand: Sandbox) -> None:
-    """The task is cancelled while the customer pays: the lookup finds the outcome."""
+async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
+    """The lookup after a task is cancelled while the customer pays tells observers the outcome."""
     box, events = sandbox_by_hand, list[Event]()
     new = RouterTransactionCreate(
         action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="cancelled"
@@ -181,8 +181,8 @@ async def test_a_cancelled_terminal_sale_is_known_to_the_observers(sandbox_by_ha
     assert box.ledger()["charged"] == {"cancelled": 1}
 
 
-async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None:
-    """Two in a row are survived, an error of the gateway's own is not hidden."""
+async def test_reads(sandbox: Sandbox) -> None:
+    """Reads survive two faults in a row, and do not hide an error of the gateway's own."""
     async with sandbox.gateway() as gateway:
         sandbox.fault("GET /v2/contacts/{id}", "reset_before_commit")
         sandbox.fault("GET /v2/contacts/{id}", "unavailable", nth=2, retry_after=0)
@@ -202,8 +202,8 @@ async def test_reads_go_on_through_passing_misfortunes(sandbox: Sandbox) -> None
         ("error_after_commit", SendStage.RESPONDED),
     ],
 )
-async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: str, reached: SendStage) -> None:
-    """Over a real connection, as the transport saw it; a new tag can never be looked up."""
+async def test_unknown_stage(sandbox: Sandbox, fault: str, reached: SendStage) -> None:
+    """An unknown outcome says how far the request got over a real connection; a new tag can never be looked up."""
     async with sandbox.gateway(timeout=1.5) as gateway:
         sandbox.fault("POST /v2/tags", fault)  # type: ignore[arg-type]
         with pytest.raises(OutcomeUnknownError) as caught:
@@ -211,7 +211,7 @@ async def test_an_unknown_outcome_says_how_far_it_got(sandbox: Sandbox, fault: s
     assert (caught.value.reached, f"({reached})" in str(caught.value)) == (reached, True)
 
 
-async def test_what_was_not_sent_says_how_far_it_got(sandbox: Sandbox) -> None:
+async def test_unsent_stage(sandbox: Sandbox) -> None:
     """A refused connection leaves nothing written; with a full pool no connection is tried."""
     sandbox.fault("GET /v2/contacts/{id}", "silence")
     async with sandbox.gateway(max_connections=1, timeout=1, max_attempts=1) as gateway:
@@ -227,7 +227,7 @@ async def test_what_was_not_sent_says_how_far_it_got(sandbox: Sandbox) -> None:
     assert (waited.value.reached, refused.value.reached) == (SendStage.NOT_CONNECTED, SendStage.NOTHING_WRITTEN)
 
 
-async def test_two_hundred_sales_under_a_mixed_plan_are_each_charged_once(sandbox: Sandbox) -> None:
+async def test_mixed_faults(sandbox: Sandbox) -> None:
     """Each fault occurs at random: no sale is doubled, none is lost, and every outcome is known at the end."""
     for number, fault in enumerate([*CARRIED_OUT, *ALSO_CARRIED_OUT, *NOT_CARRIED_OUT]):
         sandbox.fault("POST /v2/transactions", fault, probability=0.03, seed=number, seconds=0.05, retry_after=0.05)  # type: ignore[arg-type]
@@ -347,7 +347,7 @@ async def settling(gateway: AsyncGateway) -> Operation:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # it waits for real silences, and the table is tried on both
 @pytest.mark.parametrize("makers", [[voiding, capturing, raising, reopening, adding, removing], [settling]])
-async def test_each_operation_survives_each_fault(makers: list[Callable[[AsyncGateway], Awaitable[Operation]]]) -> None:
+async def test_operations(makers: list[Callable[[AsyncGateway], Awaitable[Operation]]]) -> None:
     """Each operation is executed despite the fault; it is repeated only if the fault prevented it."""
     outcomes: dict[tuple[str, str], Any] = {}
     wanted: dict[tuple[str, str], Any] = {}
@@ -374,8 +374,8 @@ async def test_each_operation_survives_each_fault(makers: list[Callable[[AsyncGa
     assert len(outcomes) == len(ARRIVING) * len(makers)
 
 
-async def test_the_sandbox_answers_httpx_as_it_answers_the_sdk(sandbox: Sandbox) -> None:
-    """No credentials, an unknown id and garbage are answered with an error that names the problem."""
+async def test_httpx(sandbox: Sandbox) -> None:
+    """No credentials, an unknown id and garbage get an error that names the problem, as through the SDK."""
     async with httpx.AsyncClient(base_url=sandbox.base_url) as client:
         responses = [
             await client.get("/v2/contacts"),

@@ -23,8 +23,8 @@ SALE = TransactionCreate(action="sale", transaction_amount="12.50", **CARD)
 LOST = ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "garbage", "reset_before_commit"]
 
 
-async def test_a_sale_is_made_in_the_primary_location(sandbox: Sandbox) -> None:
-    """Neither the request nor the client has a location; the response says which it was."""
+async def test_sale(sandbox: Sandbox) -> None:
+    """Without a location in request and client, a sale is in the primary one, which the response names."""
     async with sandbox.gateway(location_id=None) as gateway:
         sale = await gateway.transactions.create(SALE)
         at_terminal = await gateway.router_transactions.create(
@@ -33,8 +33,8 @@ async def test_a_sale_is_made_in_the_primary_location(sandbox: Sandbox) -> None:
     assert (sale.location_id, at_terminal.location_id) == (sandbox.location_id, sandbox.location_id)
 
 
-async def test_what_needs_a_location_says_so(sandbox: Sandbox) -> None:
-    """A vault, and an `ApiId`, which is unique in its location only."""
+async def test_missing_location(sandbox: Sandbox) -> None:
+    """A vault, and an `ApiId`, which is unique in its location only, need a location and say so."""
     async with sandbox.gateway(location_id=None) as gateway:
         with pytest.raises(InvalidRequestError, match="location_id: is required"):
             await gateway.account_vaults.create(CardVaultCreate(**CARD))
@@ -44,10 +44,8 @@ async def test_what_needs_a_location_says_so(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("api_id", [None, "order-1"])
-async def test_a_sale_whose_response_was_lost_is_found_in_a_list(
-    sandbox: Sandbox, fault: str, api_id: str | None
-) -> None:
-    """Under an id that was made up, and under the caller's: it is charged once, and is the result."""
+async def test_lost_sale(sandbox: Sandbox, fault: str, api_id: str | None) -> None:
+    """A lost sale is found in a list under a generated id and under the caller's: it is charged once."""
     async with sandbox.gateway(location_id=None) as gateway:
         if api_id:  # an earlier sale whose id contains the other one's
             longer = TransactionCreate(action="sale", transaction_amount="12.50", transaction_api_id="order-11", **CARD)
@@ -61,8 +59,7 @@ async def test_a_sale_whose_response_was_lost_is_found_in_a_list(
     assert sale.transaction_api_id == (api_id or sale.transaction_api_id)
 
 
-async def test_a_terminals_sale_whose_response_was_lost_is_found_in_a_list(sandbox: Sandbox) -> None:
-    """The call is never sent twice."""
+async def test_a_lost_terminal_sale_is_found_in_a_list_and_not_repeated(sandbox: Sandbox) -> None:
     sandbox.fault("POST /v2/routertransactions", "close_after_commit")
     new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
     async with sandbox.gateway(location_id=None) as gateway:
@@ -70,7 +67,7 @@ async def test_a_terminals_sale_whose_response_was_lost_is_found_in_a_list(sandb
     assert sandbox.ledger()["charged"] == {sale.transaction_api_id: 1}
 
 
-async def test_a_ledger_finds_what_another_process_left_open(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_ledger(sandbox: Sandbox, tmp_path: Path) -> None:
     """The outcome query outlives the process that made the sale, without a location."""
     path = str(tmp_path / "payments.db")
     sandbox.fault("POST /v2/transactions", "close_after_commit")

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 SALE = TransactionCreate(action="sale", transaction_amount="2.50", account_number="4111111111111111", exp_date="1230")
 
 
-async def test_a_paylink_lives_and_dies(gateway: AsyncGateway) -> None:
+async def test_paylink(gateway: AsyncGateway) -> None:
     """Create, read by both ids, list, change, send again, delete; and then it is gone."""
     links = gateway.paylinks
     made = await links.create(
@@ -54,16 +54,15 @@ async def test_a_paylink_lives_and_dies(gateway: AsyncGateway) -> None:
 
 
 @pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit"])
-async def test_a_lost_response_makes_one_paylink(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """The paylink is found by its generated id."""
+async def test_a_lost_paylink_is_found_by_its_generated_id(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
     sandbox.fault("POST /v2/paylinks", fault)
     made = await gateway.paylinks.create(PaylinkCreate(amount_due=5))
     assert [link.id async for link in gateway.paylinks.list()] == [made.id]
 
 
 @pytest.mark.parametrize("fault", ["", "close_after_commit"])
-async def test_a_batch_is_settled(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """The open one, found by its filters; after a lost response it is read."""
+async def test_batch(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+    """An open batch, found by its filters, is settled; after a lost response it is read."""
     await gateway.transactions.create(SALE)
     batches = gateway.transaction_batches
     (batch,) = [each async for each in batches.list({"is_open": True, "created_ts": TimeRange.TODAY})]
@@ -79,8 +78,8 @@ async def test_a_batch_is_settled(gateway: AsyncGateway, sandbox: Sandbox, fault
 
 
 @pytest.mark.parametrize("fault", ["", "close_after_commit", "reset_before_commit"])
-async def test_a_postback_config_lives_and_dies(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
-    """Flags in any spelling; a lost change and a lost deletion are sent again."""
+async def test_postback_config(gateway: AsyncGateway, sandbox: Sandbox, fault: Any) -> None:
+    """A config is created, changed and deleted with flags in any spelling; lost changes are sent again."""
     configs = gateway.postback_configs
     made = await configs.create(
         PostbackConfigCreate(url="https://127.0.0.1:1/in", resource="contact", on_create=True, basic_auth_password="pw")
@@ -95,7 +94,7 @@ async def test_a_postback_config_lives_and_dies(gateway: AsyncGateway, sandbox: 
         await configs.delete(made.id)
 
 
-async def test_file_storage_is_enabled(gateway: AsyncGateway) -> None:
+async def test_file_storage(gateway: AsyncGateway) -> None:
     """The gateway's record is parsed as far as it is complete."""
     made = await gateway.product_files.create(ProductFileCreate(title="Files", product_file_credential_id="c" * 24))
     assert made.title in ("Files", None)

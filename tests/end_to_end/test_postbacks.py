@@ -134,14 +134,14 @@ async def settle(gateway: AsyncGateway) -> TransactionBatch:
 
 
 @pytest.mark.parametrize("postback_format", get_args(PostbackFormat))
-async def test_a_sale_and_its_settlement_are_heard_of(
+async def test_sale(
     serve: Serve,
     receiver: PostbackReceiver,
     sandbox: Sandbox,
     gateway: AsyncGateway,
     postback_format: PostbackFormat,
 ) -> None:
-    """Every step reaches its handler, typed, in the order in which it happened to the record, as JSON or as a form."""
+    """Every step of a sale reaches its handler, typed, in the order of the record's changes, as JSON or as a form."""
     sandbox.set_postback_format(postback_format)
     payments: list[Postback[Transaction]] = []
     batches: list[Postback[TransactionBatch]] = []
@@ -185,10 +185,10 @@ async def test_a_sale_and_its_settlement_are_heard_of(
     assert [each.type for each in everything if each.record_id == contact.id] == ["CREATE", "UPDATE"]
 
 
-async def test_a_handler_that_fails_hears_of_it_again(
+async def test_failing_handler(
     serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway
 ) -> None:
-    """Without an inbox the gateway tries again, with one the receiver does; either way it is handled in the end."""
+    """A postback is handled in the end: without an inbox the gateway tries again, with one the receiver does."""
     heard: list[Postback[Any]] = []
 
     @receiver.on("contact")
@@ -218,7 +218,7 @@ async def test_a_handler_that_fails_hears_of_it_again(
     assert postback["state"] == "delivered"
 
 
-async def test_what_was_missed_is_found(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
+async def test_catching_up(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A receiver that was down catches up and gets exactly the missed changes; the next time it gets none."""
     receiver = PostbackReceiver("shop", "secret", inbox=SqliteInbox(tmp_path / "inbox.db"))
     heard: list[tuple[str, str, bool]] = []

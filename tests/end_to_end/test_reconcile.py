@@ -76,8 +76,8 @@ def kinds(found: Reconciliation) -> list[str]:
     return [each.kind for each in found.discrepancies]
 
 
-async def test_both_sides_agree(sandbox: Sandbox, any_store: LedgerStore) -> None:
-    """Sales, a refund, a decline, a void, a tip, captures and payments at a terminal, in both kinds of ledger."""
+async def test_agreement(sandbox: Sandbox, any_store: LedgerStore) -> None:
+    """Sales, a refund, a decline, a void, a tip, captures and terminals agree, in both kinds of ledger."""
     async with sandbox.gateway(ledger=any_store.ledger()) as gateway:
         await pay(gateway, DECLINED)
         assert (await pay(gateway, PARTIAL)).partially_approved
@@ -102,8 +102,8 @@ async def test_both_sides_agree(sandbox: Sandbox, any_store: LedgerStore) -> Non
     assert sum(each.payments.count for each in found.batches) == 6
 
 
-async def test_a_period_in_the_hour_that_a_day_has_twice(client: AsyncGateway) -> None:
-    """Its times are compared as moments, not by their clocks, when summer time ends."""
+async def test_summer_time(client: AsyncGateway) -> None:
+    """In the hour that a day has twice, times are compared as moments, not by their clocks."""
     summer = datetime(2024, 10, 27, 2, 30, fold=0, tzinfo=ZoneInfo("Europe/Berlin"))
     winter = datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=ZoneInfo("Europe/Berlin"))
     with pytest.raises(InvalidRequestError, match="until: must be after since"):
@@ -112,8 +112,8 @@ async def test_a_period_in_the_hour_that_a_day_has_twice(client: AsyncGateway) -
         await client.reconcile(summer, winter)
 
 
-async def test_a_payment_of_a_client_without_ledger(sandbox: Sandbox, client: AsyncGateway) -> None:
-    """Only the gateway has it; a declined one moved no money, and a customer's own has another channel."""
+async def test_unrecorded_payment(sandbox: Sandbox, client: AsyncGateway) -> None:
+    """Only the gateway has a payment made without a ledger; declines and a customer's own payments do not count."""
     async with sandbox.gateway() as other:
         sale = await pay(other)
         await pay(other, DECLINED)
@@ -128,7 +128,7 @@ async def test_a_payment_of_a_client_without_ledger(sandbox: Sandbox, client: As
     assert f"{sale.transaction_api_id}: the gateway has the payment, and the ledger has no call" in str(found)
 
 
-async def test_a_payment_that_the_gateway_does_not_have(store: LedgerStore, client: AsyncGateway) -> None:
+async def test_missing_payment(store: LedgerStore, client: AsyncGateway) -> None:
     """The ledger has it as done, and no lookup finds it."""
     sale = await pay(client)
     await edit(client, store, "UPDATE @ SET api_id = 'gone', record_id = 'gone'")
@@ -139,7 +139,7 @@ async def test_a_payment_that_the_gateway_does_not_have(store: LedgerStore, clie
 
 
 @pytest.mark.parametrize("outcome", ["not_made", "refused", "not_sent"])
-async def test_a_payment_that_was_made_after_all(store: LedgerStore, client: AsyncGateway, outcome: str) -> None:
+async def test_late_payment(store: LedgerStore, client: AsyncGateway, outcome: str) -> None:
     """The ledger says that it was certainly not executed, and the gateway has it."""
     await pay(client, transaction_api_id="made")
     await edit(client, store, f"UPDATE @ SET outcome = '{outcome}', record_id = NULL")  # noqa: S608
@@ -147,7 +147,7 @@ async def test_a_payment_that_was_made_after_all(store: LedgerStore, client: Asy
     assert (made.kind, made.api_id, made.outcome) == ("recorded_as_not_executed", "made", outcome)
 
 
-async def test_a_rejected_repetition(client: AsyncGateway) -> None:
+async def test_rejected_repetition(client: AsyncGateway) -> None:
     """The ledger has one id twice, as done and as refused: the payment was made once."""
     await pay(client, transaction_api_id="twice")
     with pytest.raises(DuplicateError):
@@ -155,7 +155,7 @@ async def test_a_rejected_repetition(client: AsyncGateway) -> None:
     assert (await reconcile(client)).agrees
 
 
-async def test_open_calls_are_listed(store: LedgerStore, client: AsyncGateway) -> None:
+async def test_open_calls(store: LedgerStore, client: AsyncGateway) -> None:
     """A call with an unknown outcome is listed apart from discrepancies, whether the gateway has its payment or not."""
     await pay(client, transaction_api_id="first")
     await pay(client, transaction_api_id="second")
@@ -166,7 +166,7 @@ async def test_open_calls_are_listed(store: LedgerStore, client: AsyncGateway) -
     assert (kinds(found), found.agrees) == (["missing_in_ledger"], False)
 
 
-async def test_an_amount_that_the_ledger_does_not_explain(store: LedgerStore, client: AsyncGateway) -> None:
+async def test_unexplained_amount(store: LedgerStore, client: AsyncGateway) -> None:
     """The gateway charged more than was sent, without an increment in the ledger."""
     held = await pay(client, "20.00", "authonly")
     await client.transactions.increment(held.id, "30.00")
@@ -180,8 +180,8 @@ async def test_an_amount_that_the_ledger_does_not_explain(store: LedgerStore, cl
     )
 
 
-async def test_changes_by_another_client(sandbox: Sandbox, client: AsyncGateway) -> None:
-    """Its voids, tips and captures of a recorded payment are no discrepancies; its refund is a payment of its own."""
+async def test_foreign_changes(sandbox: Sandbox, client: AsyncGateway) -> None:
+    """Another client's voids, tips and captures are no discrepancies; its refund is a payment of its own."""
     voided, tipped, held, refunded = [
         await pay(client, action=action) for action in ("sale", "sale", "authonly", "sale")
     ]
@@ -195,7 +195,7 @@ async def test_changes_by_another_client(sandbox: Sandbox, client: AsyncGateway)
     assert (only.kind, only.record_id) == ("missing_in_ledger", refund.id)
 
 
-async def test_another_location(sandbox: Sandbox, store: LedgerStore, client: AsyncGateway) -> None:
+async def test_other_location(sandbox: Sandbox, store: LedgerStore, client: AsyncGateway) -> None:
     """Payments of another location in the same ledger are compared by a client of that location."""
     second = sandbox.add_location()
     key = UserApiKey(second.user_id, second.user_api_key)
@@ -211,7 +211,7 @@ async def test_another_location(sandbox: Sandbox, store: LedgerStore, client: As
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-async def test_clocks_that_differ(sandbox: Sandbox, client: AsyncGateway, minutes: int) -> None:
+async def test_clocks(sandbox: Sandbox, client: AsyncGateway, minutes: int) -> None:
     """A payment at an edge of the period belongs to it by the ledger's clock, and to one period only."""
     sandbox.set_clock(datetime.now(UTC).timestamp() + minutes * 60)
     before = datetime.now(UTC)
@@ -223,7 +223,7 @@ async def test_clocks_that_differ(sandbox: Sandbox, client: AsyncGateway, minute
     assert [each.gateway.count for each in found] == [0, 1, 0]
 
 
-async def test_clocks_that_differ_by_more_than_the_margin(sandbox: Sandbox, client: AsyncGateway) -> None:
+async def test_margin(sandbox: Sandbox, client: AsyncGateway) -> None:
     """A payment that the list does not have is read by its id before it is reported."""
     sandbox.set_clock(datetime.now(UTC).timestamp() + 600)
     await pay(client)
@@ -259,8 +259,8 @@ class _WriteOnly:
             setattr(self, name, getattr(ledger, name))
 
 
-async def test_what_reconciling_needs(sandbox: Sandbox, store: LedgerStore) -> None:
-    """A ledger, one that can be read, one that keeps its entries, and times with a zone; each error names it."""
+async def test_requirements(sandbox: Sandbox, store: LedgerStore) -> None:
+    """Reconciling needs a readable ledger that keeps its entries, and times with a zone; each error names it."""
     now = datetime.now(UTC)
     async with sandbox.gateway() as none, sandbox.gateway(ledger=_WriteOnly(store.ledger())) as blind:  # type: ignore[arg-type]
         with pytest.raises(InvalidRequestError, match="ledger: the client has none"):

@@ -116,9 +116,7 @@ SELL_SLOWLY = SELL.replace("12.50", "8.03")
 
 
 @pytest.mark.parametrize("clock", [0, 27, 3600, -48, -3600])
-async def test_a_sale_that_is_charged_after_the_crash_is_not_called_not_made(
-    sandbox: Sandbox, path: Path, clock: float
-) -> None:
+async def test_late_charge(sandbox: Sandbox, path: Path, clock: float) -> None:
     """However wrong the clock of the till was, the sale is in doubt long enough to be found."""
     sandbox.fault("POST /v2/transactions", "refuse", nth=1000)  # it only counts requests
     with program(sandbox, path, SELL_SLOWLY, clock):
@@ -129,7 +127,7 @@ async def test_a_sale_that_is_charged_after_the_crash_is_not_called_not_made(
     assert sandbox.ledger()["charged"] == {"crashed": 1}
 
 
-async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sandbox, path: Path) -> None:
+async def test_unsent_sale(sandbox: Sandbox, path: Path) -> None:
     """Its process was killed before the gateway had the request; no other process has the ledger open."""
     sandbox.fault("POST /v2/transactions", "reset_before_commit", times=100)
     with program(sandbox, path, SELL):
@@ -141,9 +139,7 @@ async def test_a_sale_that_never_arrived_is_not_made_after_the_doubt(sandbox: Sa
     assert sandbox.ledger()["charged"] == {}
 
 
-async def test_a_payment_at_a_terminal_is_found_when_the_customer_pays_after_the_crash(
-    sandbox_by_hand: Sandbox, path: Path
-) -> None:
+async def test_terminal_sale(sandbox_by_hand: Sandbox, path: Path) -> None:
     """The customer is still at the terminal: first the outcome is unknown, then the payment is found."""
     box = sandbox_by_hand
     with program(box, path, SELL_AT_TERMINAL):
@@ -154,8 +150,8 @@ async def test_a_payment_at_a_terminal_is_found_when_the_customer_pays_after_the
     assert box.ledger()["charged"] == {"crashed": 1}
 
 
-async def test_two_programs_recover_at_once(sandbox: Sandbox, path: Path) -> None:
-    """Both learn the same, or one comes too late to have anything to learn."""
+async def test_two_programs(sandbox: Sandbox, path: Path) -> None:
+    """Two programs that recover at once learn the same, or one comes too late to learn anything."""
     sandbox.fault("POST /v2/transactions", "delay", seconds=30)
     with program(sandbox, path, SELL):
         await until(lambda: sandbox.ledger()["charged"])
@@ -186,7 +182,7 @@ class Held(PooledTransport):
         return await super().handle_async_request(request)
 
 
-async def test_recovering_while_another_client_is_in_the_midst_of_its_call(sandbox: Sandbox, path: Path) -> None:
+async def test_running_call(sandbox: Sandbox, path: Path) -> None:
     """A record that does not exist yet is not called "not made": the other program may still create it."""
     held = Held()
     async with (
@@ -201,8 +197,8 @@ async def test_recovering_while_another_client_is_in_the_midst_of_its_call(sandb
     assert await open_intents(path) == 0
 
 
-async def test_every_call_that_moves_money_is_kept_without_a_card(sandbox: Sandbox, path: Path) -> None:
-    """Not a digit more than the last four of any account, nor a name, in the file's bytes or those beside it."""
+async def test_file_content(sandbox: Sandbox, path: Path) -> None:
+    """The file has not a digit more than the last four of any account, nor a name, nor have those beside it."""
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
         paid = await gateway.transactions.create(SALE)
         await gateway.transactions.void(paid.id)
@@ -237,8 +233,8 @@ async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     )
 
 
-async def test_settling_and_capturing_are_found_after_a_crash(sandbox: Sandbox, path: Path) -> None:
-    """The records show that it was done: their responses were lost, and so was the program."""
+async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
+    """After a lost response and a crash, the records show that both were done."""
     async with sandbox.gateway() as gateway:
         reserved = await gateway.transactions.create(
             TransactionCreate(action="authonly", transaction_amount="12.50", account_number=CARD, exp_date="1230")

@@ -54,7 +54,7 @@ async def plan(gateway: AsyncGateway) -> Recurring:
     return await gateway.recurrings.create(monthly())
 
 
-async def test_a_plan_lives_and_ends(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:
+async def test_plan(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:
     """Create, read, list, change, hold, activate, skip, defer, charge, delete."""
     plans = gateway.recurrings
     assert (plan.next_run_date, plan.end_date) == (date(2031, 2, 23), date(2032, 2, 22))
@@ -82,10 +82,8 @@ async def test_a_plan_lives_and_ends(gateway: AsyncGateway, sandbox: Sandbox, pl
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_lost_response_makes_one_plan(
-    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
-) -> None:
-    """Beside an equal one that was there before, the new one is found."""
+async def test_lost_creation(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+    """The new plan is found beside an equal one that was there before."""
     sandbox.fault("POST /v2/recurrings", fault)
     made = await gateway.recurrings.create(monthly())
     assert made.id != plan.id
@@ -93,10 +91,8 @@ async def test_a_lost_response_makes_one_plan(
 
 
 @pytest.mark.parametrize("fault", UNSENT)
-async def test_a_request_that_was_not_executed_is_unknown(
-    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
-) -> None:
-    """The request is not sent again, because it might still arrive."""
+async def test_unexecuted_creation(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+    """The creation is unknown and not sent again, because it might still arrive."""
     sandbox.fault("POST /v2/recurrings", fault)
     with pytest.raises(OutcomeUnknownError):
         await gateway.recurrings.create(monthly())
@@ -104,10 +100,8 @@ async def test_a_request_that_was_not_executed_is_unknown(
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_lost_response_moves_charges_once(
-    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
-) -> None:
-    """A skip and a deferral are found by their dates."""
+async def test_lost_skip(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+    """A lost skip and a lost deferral are found by their dates, and move charges once."""
     sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
     assert (await gateway.recurrings.skip(plan.id, 2)).next_run_date == date(2031, 4, 23)
     sandbox.fault("POST /v2/recurrings/{id}/deferPayment", fault)
@@ -116,10 +110,8 @@ async def test_a_lost_response_moves_charges_once(
 
 
 @pytest.mark.parametrize("fault", UNSENT)
-async def test_a_skip_that_was_not_executed_is_unknown(
-    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any
-) -> None:
-    """The request is not sent again, and the plan is as before."""
+async def test_unexecuted_skip(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+    """The skip is unknown and not sent again, and the plan is as before."""
     sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
     with pytest.raises(OutcomeUnknownError):
         await gateway.recurrings.skip(plan.id)
@@ -127,7 +119,7 @@ async def test_a_skip_that_was_not_executed_is_unknown(
 
 
 @pytest.mark.parametrize("fault", [*LOST, *UNSENT])
-async def test_a_lost_hold_is_looked_up(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
+async def test_lost_hold(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
     """Hold and activate are looked up, and repeated if nothing has changed."""
     sandbox.fault("POST /v2/recurrings/{id}/placeOnHold", fault)
     assert (await gateway.recurrings.hold(plan.id)).status == "on hold"
@@ -135,8 +127,9 @@ async def test_a_lost_hold_is_looked_up(gateway: AsyncGateway, sandbox: Sandbox,
     assert (await gateway.recurrings.activate(plan.id)).status == "active"
 
 
-async def test_resolve_finds_a_skip_later(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:
-    """While the gateway fails, the outcome is unknown; then it is read."""
+async def test_resolve_finds_a_skip_once_the_gateway_is_back(
+    gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring
+) -> None:
     sandbox.fault("POST /v2/recurrings/{id}/skipPayment", "close_after_commit")
     sandbox.fault("GET /v2/recurrings/{id}", "error_before_commit", nth=2, times=50)
     with pytest.raises(OutcomeUnknownError) as caught:
@@ -145,7 +138,7 @@ async def test_resolve_finds_a_skip_later(gateway: AsyncGateway, sandbox: Sandbo
     assert (await resolved(caught.value, Recurring)).next_run_date == date(2031, 3, 23)
 
 
-async def test_after_a_crash_the_ledger_finds_both(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_crash(sandbox: Sandbox, tmp_path: Path) -> None:
     """A create and a skip without an outcome are looked up by the next program."""
     options: dict[str, Any] = {
         "developer_id": sandbox.info.developer_id,
@@ -176,7 +169,7 @@ async def test_after_a_crash_the_ledger_finds_both(sandbox: Sandbox, tmp_path: P
         assert await gateway.recover(wait=0.0) == []
 
 
-async def test_a_tag_and_a_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_tag_and_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Create, read, list, change, delete."""
     tag = await gateway.tags.create(TagCreate(title="Rent"))
     assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"
@@ -198,7 +191,6 @@ async def test_a_tag_and_a_note(gateway: AsyncGateway, sandbox: Sandbox) -> None
 async def test_a_lost_tag_is_unknown_and_a_lost_change_is_read(
     gateway: AsyncGateway, sandbox: Sandbox, fault: Any
 ) -> None:
-    """Neither is sent twice without need."""
     tag = await gateway.tags.create(TagCreate(title="Rent"))
     sandbox.fault("PUT /v2/tags/{id}", fault)
     assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"

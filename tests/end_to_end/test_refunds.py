@@ -38,10 +38,8 @@ async def pay(gateway: AsyncGateway, action: Any = "sale", **account: Any) -> Tr
 
 
 @pytest.mark.parametrize(("action", "account"), [("sale", SALE), ("debit", DEBIT)])
-async def test_a_payment_is_refunded_in_full(
-    sandbox: Sandbox, gateway: AsyncGateway, action: str, account: dict[str, Any]
-) -> None:
-    """A card's and a settled bank account's; the refund names the payment."""
+async def test_full_refund(sandbox: Sandbox, gateway: AsyncGateway, action: str, account: dict[str, Any]) -> None:
+    """A card's and a settled bank account's payment are refunded; the refund names the payment."""
     payment = await pay(gateway, action, **account)
     sandbox.advance(4 * 24 * 3600)  # a debit settles within days
     refund = await gateway.transactions.refund(payment.id)
@@ -49,8 +47,8 @@ async def test_a_payment_is_refunded_in_full(
     assert (refund.previous_transaction_id, refund.transaction_amount) == (payment.id, payment.transaction_amount)
 
 
-async def test_no_more_than_the_payment_is_refunded(gateway: AsyncGateway) -> None:
-    """After a part, the full amount is refused and the rest is returned."""
+async def test_partial_refund(gateway: AsyncGateway) -> None:
+    """After a part, a refund of the full amount is refused and the rest is returned."""
     payment = await pay(gateway, **SALE)
     await gateway.transactions.refund(payment.id, "5.00")
     with pytest.raises(ValidationError) as refused:
@@ -60,8 +58,7 @@ async def test_no_more_than_the_payment_is_refunded(gateway: AsyncGateway) -> No
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_refund_whose_response_is_lost_is_made_once(sandbox: Sandbox, fault: Any) -> None:
-    """The client finds it under the id that it generated."""
+async def test_a_lost_refund_is_found_under_its_generated_id(sandbox: Sandbox, fault: Any) -> None:
     async with sandbox.gateway() as gateway:
         payment = await pay(gateway, **SALE)
         sandbox.fault("POST /v2/transactions", fault)
@@ -69,7 +66,7 @@ async def test_a_refund_whose_response_is_lost_is_made_once(sandbox: Sandbox, fa
     assert sandbox.ledger()["refunded"] == {refund.transaction_api_id: 1}
 
 
-async def test_a_ledger_records_refunds(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_ledger(sandbox: Sandbox, tmp_path: Path) -> None:
     """A refund is recorded like a sale, with nothing left open."""
     async with sandbox.gateway(ledger=SqliteLedger(str(tmp_path / "payments.db"))) as gateway:
         payment = await pay(gateway, **SALE)
@@ -85,8 +82,8 @@ async def test_a_ledger_records_refunds(sandbox: Sandbox, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_tip_is_set_once(sandbox: Sandbox, fault: Any) -> None:
-    """A repeated call would not add it twice."""
+async def test_tip(sandbox: Sandbox, fault: Any) -> None:
+    """A repeated tip does not add up."""
     async with sandbox.gateway() as gateway:
         payment = await pay(gateway, **SALE)
         sandbox.fault("PUT /v2/transactions/{id}", fault)
@@ -97,8 +94,7 @@ async def test_a_tip_is_set_once(sandbox: Sandbox, fault: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_description_is_edited(sandbox: Sandbox, fault: Any) -> None:
-    """The amount stays, and a lost response is looked up."""
+async def test_an_edit_of_a_description_keeps_the_amount_and_is_looked_up(sandbox: Sandbox, fault: Any) -> None:
     async with sandbox.gateway() as gateway:
         payment = await pay(gateway, **SALE)
         sandbox.fault("PUT /v2/transactions/{id}", fault)
@@ -108,7 +104,7 @@ async def test_a_description_is_edited(sandbox: Sandbox, fault: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_an_edit_moves_the_vault(sandbox: Sandbox, fault: Any) -> None:
+async def test_moved_vault(sandbox: Sandbox, fault: Any) -> None:
     """A lost edit is repeated, because the record does not show that the vault moved; twice does no harm."""
     async with sandbox.gateway() as gateway:
         customer = await gateway.contacts.create(ContactCreate(last_name="Smith"))

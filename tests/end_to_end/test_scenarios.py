@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[AsyncGateway, Sandbox], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if not name.startswith("a bad day")])
-async def test_a_scenario_ends_well(sandbox: Sandbox, scenario: str) -> None:
+async def test_scenario(sandbox: Sandbox, scenario: str) -> None:
     """The caller gets the record, which was made once, by the call itself or when the gateway is back."""
     sandbox.scenario(scenario)
     async with sandbox.gateway(timeout=6) as gateway:

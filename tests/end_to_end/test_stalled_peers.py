@@ -44,8 +44,8 @@ async def timed(call: Awaitable[Any]) -> tuple[float, GatewayError]:
 
 @pytest.mark.parametrize("fault", ["drip", "silence"])
 @pytest.mark.parametrize("verb", VERBS)
-async def test_a_gateway_that_stalls(sandbox: Sandbox, verb: str, fault: FaultName) -> None:
-    """A byte a second, or none at all, also to the lookup: the call ends at its deadline."""
+async def test_stall(sandbox: Sandbox, verb: str, fault: FaultName) -> None:
+    """The call ends at its deadline with a byte a second, or none at all, also to the lookup."""
     call, operation, error = VERBS[verb]
     for stalled in {operation, "GET /v2/transactions/{id}"}:
         sandbox.fault(stalled, fault, times=1000, seconds=1.0)
@@ -70,8 +70,8 @@ def peer(process: SandboxProcess) -> Iterator[SandboxProcess]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-async def test_a_gateway_that_is_frozen(peer: SandboxProcess, verb: str) -> None:
-    """Its kernel accepts connections and bytes without a response: kept and new connections end within the deadline."""
+async def test_frozen_gateway(peer: SandboxProcess, verb: str) -> None:
+    """A kernel that accepts bytes without a response: kept and new connections end within the deadline."""
     call, _, error = VERBS[verb]
     async with peer.gateway(timeout=DEADLINE) as gateway:
         await gateway.contacts.get(peer.facts["contact_id"])
@@ -81,7 +81,7 @@ async def test_a_gateway_that_is_frozen(peer: SandboxProcess, verb: str) -> None
     assert DEADLINE - 0.5 <= seconds <= DEADLINE + LATE
 
 
-async def test_a_terminal_behind_a_frozen_gateway(peer: SandboxProcess) -> None:
+async def test_frozen_terminal(peer: SandboxProcess) -> None:
     """A call at a terminal ends at its own time-out and the ten seconds of its lookup."""
     sale = RouterTransactionCreate(action="sale", terminal_id=peer.facts["terminal_id"], transaction_amount="12.50")
     async with peer.gateway(timeout=DEADLINE, terminal_timeout=1.0) as gateway:

@@ -34,8 +34,8 @@ def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
     )
 
 
-async def test_cancel_pressed_on_the_device_is_a_declined_transaction(sandbox_by_hand: Sandbox) -> None:
-    """The call returns; its transaction is declined and says why. Nothing was charged, and the terminal is free."""
+async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
+    """Cancel on the device ends the call with a declined transaction that says why, and frees the terminal."""
     box = sandbox_by_hand
     async with box.gateway() as gateway, anyio.create_task_group() as tasks:
 
@@ -52,7 +52,7 @@ async def test_cancel_pressed_on_the_device_is_a_declined_transaction(sandbox_by
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_cancel_pressed_while_a_card_is_stored_is_a_refusal(sandbox_by_hand: Sandbox) -> None:
+async def test_cancelled_store(sandbox_by_hand: Sandbox) -> None:
     """A store has no record that could say so: the gateway refuses it, and nothing is stored."""
     box = sandbox_by_hand
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
@@ -68,8 +68,8 @@ async def test_cancel_pressed_while_a_card_is_stored_is_a_refusal(sandbox_by_han
     assert box.ledger()["stored"] == {}
 
 
-async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbox_by_hand: Sandbox) -> None:
-    """The customer pays while the client is looking: that is the result, charged once."""
+async def test_timeout(sandbox_by_hand: Sandbox) -> None:
+    """A customer who pays while the client is looking it up is charged once, and that is the result."""
     box, shown = sandbox_by_hand, list[TerminalProgress]()
     async with box.gateway(terminal_timeout=0.5) as gateway, anyio.create_task_group() as tasks:
 
@@ -83,7 +83,7 @@ async def test_a_terminal_timeout_ends_with_the_transaction_that_is_found(sandbo
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # ten seconds of real time are enough once
-async def test_a_terminal_timeout_without_a_response_is_unknown(sandbox_by_hand: Sandbox) -> None:
+async def test_unknown_timeout(sandbox_by_hand: Sandbox) -> None:
     """Neither the wait nor the lookup finds the outcome; later `resolve()` does."""
     box = sandbox_by_hand
     async with box.gateway(terminal_timeout=0.5) as gateway:
@@ -94,8 +94,8 @@ async def test_a_terminal_timeout_without_a_response_is_unknown(sandbox_by_hand:
     assert box.ledger()["charged"] == {"doubtful": 1}
 
 
-async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones_sale(sandbox_by_hand: Sandbox) -> None:
-    """The device still shows it: the next sale waits until cancel is pressed there, and is charged alone."""
+async def test_cancelled_task(sandbox_by_hand: Sandbox) -> None:
+    """The device still shows the sale: the next one waits until cancel is pressed there, and is charged alone."""
     box, events, shown = sandbox_by_hand, list[Event](), list[TerminalProgress]()
     async with box.gateway(observers=[events.append]) as gateway:
         await cancel_in_its_wait(gateway, box)
@@ -116,9 +116,7 @@ async def test_a_cancelled_task_does_not_ask_the_next_customer_for_the_last_ones
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
-    sandbox_by_hand: Sandbox, tmp_path: Path
-) -> None:
+async def test_open_intent(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
     """A till that was killed during a sale sells nothing more there before the outcome is known."""
     box, path = sandbox_by_hand, tmp_path / "till.db"
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:
@@ -137,7 +135,7 @@ async def test_an_open_intent_keeps_its_terminal_closed_until_it_is_recovered(
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_a_sale_that_is_known_closes_no_terminal(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_known_sales(sandbox: Sandbox, tmp_path: Path) -> None:
     """One sale after the other with a ledger: a decline, a refusal and a lost response are all recorded."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit", nth=2)
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
@@ -149,9 +147,7 @@ async def test_a_sale_that_is_known_closes_no_terminal(sandbox: Sandbox, tmp_pat
         assert await gateway.recover() == []
 
 
-async def test_a_sale_that_the_next_one_looked_up_is_recorded_in_the_ledger(
-    sandbox_by_hand: Sandbox, tmp_path: Path
-) -> None:
+async def test_looked_up_sale(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
     """Pressing cancel on the device frees the terminal in the client and in its ledger."""
     box, shown = sandbox_by_hand, list[TerminalProgress]()
     async with box.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
@@ -179,15 +175,15 @@ class Later:
 
 
 @pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
-async def test_what_cannot_show_progress_is_refused(sandbox: Sandbox, screen: Any) -> None:
-    """However an async function is wrapped, it would not be awaited, so nothing is sent."""
+async def test_async_progress(sandbox: Sandbox, screen: Any) -> None:
+    """An async function for progress would not be awaited, however it is wrapped, so nothing is sent."""
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
             await gateway.router_transactions.create(sale(sandbox, "never"), on_progress=screen)
     assert sandbox.ledger()["charged"] == {}
 
 
-async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+async def test_observer(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
     """An observer that awaits or reads a cancelled future is logged, and the customer pays."""
 
     def broken(progress: TerminalProgress) -> object:
@@ -201,7 +197,7 @@ async def test_a_screen_cannot_cancel_a_payment(sandbox: Sandbox, caplog: pytest
     assert sandbox.ledger()["charged"] == {"paid": 1}
 
 
-async def test_a_till_may_go_on_without_knowing(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
+async def test_unblocked_terminal(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
     """`block_unresolved_terminals=False`: an open intent stays open, and closes no terminal."""
     box, path = sandbox_by_hand, tmp_path / "till.db"
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:

@@ -36,8 +36,7 @@ def transactions(gateway: AsyncGateway) -> Any:
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_sale_is_charged_once(sandbox: Sandbox, fault: Any) -> None:
-    """A lost response is looked up by the generated id."""
+async def test_a_lost_untyped_sale_is_found_by_its_generated_id(sandbox: Sandbox, fault: Any) -> None:
     sandbox.fault("POST /v2/transactions", fault)
     async with sandbox.gateway() as gateway:
         sale = await transactions(gateway).create(SALE)
@@ -46,7 +45,7 @@ async def test_a_sale_is_charged_once(sandbox: Sandbox, fault: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_a_single_request_charges_once(sandbox: Sandbox, fault: Any) -> None:
+async def test_single_request(sandbox: Sandbox, fault: Any) -> None:
     """The request is sent once, and its outcome is unknown."""
     sandbox.fault("POST /v2/transactions", fault)
     async with sandbox.gateway() as gateway:
@@ -55,7 +54,7 @@ async def test_a_single_request_charges_once(sandbox: Sandbox, fault: Any) -> No
     assert sum(sandbox.ledger()["charged"].values()) <= 1
 
 
-async def test_a_ledger_recovers_a_sale(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_ledger(sandbox: Sandbox, tmp_path: Path) -> None:
     """The intent is looked up after the call as that of a typed sale."""
     async with sandbox.gateway(ledger=SqliteLedger(str(tmp_path / "payments.db"))) as gateway:
         sandbox.fault("POST /v2/transactions", "close_after_commit")
@@ -69,7 +68,7 @@ async def test_a_ledger_recovers_a_sale(sandbox: Sandbox, tmp_path: Path) -> Non
     assert CARD.encode() not in (tmp_path / "payments.db").read_bytes()
 
 
-async def test_a_resource_without_a_model_has_every_verb(gateway: AsyncGateway, sandbox: Sandbox) -> None:
+async def test_verbs(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Create, get, list, update, delete and an action in the path."""
     contacts = gateway.resource("contacts", name="contact", api_id="contact_api_id")
     made = await contacts.create({"last_name": "Lovelace-Tea", "location_id": sandbox.location_id})
@@ -95,7 +94,7 @@ async def test_the_number_of_a_customer_is_no_bank_account(gateway: AsyncGateway
 
 
 @pytest.mark.parametrize("fault", ["reset_after_commit", "close_after_commit", "error_after_commit", "cut_body"])
-async def test_device_terms_are_shown_once(sandbox: Sandbox, fault: Any) -> None:
+async def test_device_terms(sandbox: Sandbox, fault: Any) -> None:
     """A lost response is looked up by the generated id, which the record spells differently."""
     sandbox.fault("POST /v2/deviceterms", fault)
     new = {"terminal_id": sandbox.terminal_id, "terms_conditions": "Tea is served at five.", "require_signature": True}
@@ -107,7 +106,7 @@ async def test_device_terms_are_shown_once(sandbox: Sandbox, fault: Any) -> None
         assert await terms.list().count() == 1
 
 
-async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
+async def test_traceback(gateway: AsyncGateway) -> None:
     """Frames of the package hold secrets only, whether the call is refused here or by the gateway."""
     wrong = {**SALE, "transaction_amount": "0.00", "cvv": "987"}
     for call in (
@@ -125,9 +124,7 @@ async def test_no_traceback_shows_a_card(gateway: AsyncGateway) -> None:
         assert not any(secret.search(text) for frame in frames for text in (frame.locals or {}).values())
 
 
-async def test_no_repr_or_log_shows_a_key(
-    gateway: AsyncGateway, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_key(gateway: AsyncGateway, sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
     """A generated key, a password and a bank account are in the records and requests only."""
     caplog.set_level("DEBUG")
     users, locations = gateway.resource("users", name="user"), gateway.resource("locations", name="location")
@@ -148,8 +145,7 @@ async def test_no_repr_or_log_shows_a_key(
     assert not [secret for secret in (*planted, generated["user_api_key"].reveal()) if secret in text]
 
 
-async def test_errors_of_single_requests_are_those_of_all_calls(gateway: AsyncGateway) -> None:
-    """A refusal names its fields."""
+async def test_a_refusal_of_a_single_request_names_its_fields(gateway: AsyncGateway) -> None:
     with pytest.raises(ValidationError) as refused:
         await gateway.request("POST", "/v2/contacts", body={"contact": {}})
     assert "last_name" in refused.value.fields

@@ -179,7 +179,7 @@ async def test_plain_processes_share_a_file(tmp_path: Path) -> None:
     assert sorted(stored.values()) == [1] * 59
 
 
-async def test_a_part_does_not_retry_rejects(tmp_path: Path) -> None:
+async def test_rejects_of_part(tmp_path: Path) -> None:
     """A part that retried rejects would forget those of the others."""
     path = put(tmp_path, lines(card_row(1), card_row(2)))
     async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:

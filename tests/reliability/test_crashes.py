@@ -8,6 +8,6 @@ from tests.reliability.short_form import check_row
 
 
 @pytest.mark.parametrize("condition", CRASH_CONDITIONS, ids=lambda condition: condition.key)
-def test_nothing_is_done_twice_or_lost(condition: Condition) -> None:
-    """A short run of the row passes."""
+def test_crashes(condition: Condition) -> None:
+    """Nothing is done twice or lost in a short run of the row."""
     check_row(condition)

@@ -10,8 +10,7 @@ PROTECTED = [(condition, name) for condition in CONDITIONS for name in condition
 
 
 @pytest.mark.parametrize(("condition", "protection"), PROTECTED, ids=lambda part: getattr(part, "key", part))
-def test_a_row_depends_on_its_protection(condition: Condition, protection: str) -> None:
-    """The row fails while the protection is switched off."""
+def test_a_row_fails_while_its_protection_is_off(condition: Condition, protection: str) -> None:
     skip_if_impossible(condition)
     with condition.protections[protection]():
         assert not condition.run(condition.short_count).passed

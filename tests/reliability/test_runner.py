@@ -32,14 +32,14 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "PAGE", tmp_path / "page.md")
 
 
-def test_a_row_whose_process_ends_has_failed() -> None:
+def test_ended_process() -> None:
     """A process that ends without a result is a failed run, and does not end the runner."""
     unknown = Condition(key="unknown to the process", text="", count=1, short_count=1, run=lambda _: Result(count=1))
     run = runner.run_job(Job(unknown, 1))
     assert run.result.problems == ("its process ended with exit status 1",)
 
 
-def test_a_crash_proves_nothing_about_a_protection() -> None:
+def test_crashed_protection() -> None:
     """Without its protection a row must fail by what it did, and not by an error of its own."""
     without = attrs.evolve(RUN, without="a protection")
     failed, crashed = Result(count=20, lost=1), Result(count=0, problems=("its process ended",))
@@ -50,8 +50,7 @@ def test_a_crash_proves_nothing_about_a_protection() -> None:
     ]
 
 
-def test_recorded_runs_are_read_again() -> None:
-    """The recorded runs are the same after the process has ended."""
+def test_recorded_runs_are_read_again_by_the_next_process() -> None:
     runner.record(RUN)
     (read,) = runner.read_runs()
     assert attrs.evolve(read, result=RUN.result) == RUN
@@ -59,7 +58,7 @@ def test_recorded_runs_are_read_again() -> None:
     assert read.result.count == RUN.result.count
 
 
-def test_the_page_shows_the_largest_run() -> None:
+def test_largest_run() -> None:
     """A short run does not replace the row of a whole run, and a newer whole run does."""
     document.PAGE.write_text("<!-- printed: rows -->\n\nold\n\n<!-- end -->\n", encoding="utf-8")
     failed = attrs.evolve(RUN, planned=100, result=Result(count=100, lost=1))

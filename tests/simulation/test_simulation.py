@@ -27,13 +27,13 @@ def simulation() -> Iterator[Simulation]:
         yield running
 
 
-def test_no_schedule_breaks_a_rule(simulation: Simulation) -> None:
+def test_schedules(simulation: Simulation) -> None:
     """The real client, ledger, terminals and sandbox keep the money rules in every schedule."""
     broken = {seed: result.problems for seed in range(_SEEDS) if (result := simulation.run(seed)).problems}
     assert not broken
 
 
-def test_a_seed_replays_exactly(simulation: Simulation) -> None:
+def test_replay(simulation: Simulation) -> None:
     """A seed has the same trace in another simulation, whatever ran before it."""
     first = [simulation.run(seed).trace for seed in range(10)]
     with Simulation() as other:
@@ -43,7 +43,7 @@ def test_a_seed_replays_exactly(simulation: Simulation) -> None:
 
 
 @pytest.mark.parametrize("bug", PLANTED_BUGS)
-def test_a_planted_bug_is_found(bug: str) -> None:
+def test_planted_bugs(bug: str) -> None:
     """A schedule breaks a rule while a bug is planted, and keeps it without the bug."""
     with PLANTED_BUGS[bug](), Simulation() as simulation:
         seeds = (_FOUND_BY.get(bug, 0), *range(_MOST_SEEDS))

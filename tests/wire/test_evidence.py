@@ -127,7 +127,7 @@ def test_sent_values() -> None:
         done(FIELDS_MATCH, {"action": "edit", "move_account_vault": 1}, {})
 
 
-def test_what_a_record_shows_instead() -> None:
+def test_missing_evidence() -> None:
     """Name the fields that decide, or those that were sent without the secret ones."""
     record = {"status_id": 101, "title": "Dinner", "account_number": "4111111111111111", "note": "x"}
     shown = describe_missing(FIELDS_MATCH.name, {"title": "Lunch", "account_number": Secret("1"), "tax": "1"}, record)

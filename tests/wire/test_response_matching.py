@@ -259,7 +259,7 @@ def test_ids_and_codes_are_compared_exactly(name: str, sent: Any, shown: Any) ->
     assert compare(name, sent, {name: shown}) is False
 
 
-def test_a_card_is_expected_by_its_last_digits() -> None:
+def test_expected_card() -> None:
     """A record shows no whole account number, whatever its field of that name contains."""
     sent = {"account_number": AccountNumber("4111111111111111"), "title": "x", "tags": ["a"]}
     assert expected_values(sent, {"account_number", "last_four", "title", "tags"}) == {
