@@ -1,12 +1,6 @@
-"""Move stored cards from a CSV file into account vaults, and continue after every stop.
+"""Move the cards of a CSV file into account vaults, each once.
 
-    gateway-async sandbox                    # in another terminal; paste the export lines that it shows
-    python examples/move_cards.py cards.csv moved.journal
-
-The first line of the file names the fields of an account vault, such as `key,account_number,exp_date`. The column `key`
-names each row. Stop the script with Ctrl-C, or kill it, and run it again with the same journal: every card is stored
-once. At its end it says why rows were rejected. Correct them in the file, and run it once more. The command
-`gateway-async migrate` does the same with more options.
+python move_cards.py cards.csv cards.journal
 """
 
 import asyncio
@@ -14,6 +8,7 @@ import sys
 
 from gateway_async import AsyncGateway, GatewayError
 from gateway_async.migration import (
+    Columns,
     Report,
     RowResult,
     RowState,
@@ -22,48 +17,51 @@ from gateway_async.migration import (
     read_rows,
 )
 
-CONCURRENCY = 64
+ENCODING = "cp1252"
+COLUMNS = Columns(
+    {
+        "Card No": "account_number",
+        "Valid until": "exp_date",
+        "Holder": "account_holder_name",
+    },
+    key="Customer",
+    ignore=["Remark"],
+)
 MOST_SHOWN = 20
-"""The number of rows whose reasons are shown. The journal has all of them."""
 
 
-def show(report: Report) -> None:
+def show_progress(report: Report) -> None:
     """Show the progress on one line."""
-    print(
-        f"\r{report.stored} stored, {report.rejected} rejected",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
+    stored = report.stored + report.skipped
+    print(f"\r{stored} stored", end="", file=sys.stderr)
 
 
 async def move(cards: str, journal: str) -> int:
     """Move the cards; return the exit status."""
-    rejections: list[str] = []
+    reasons: list[str] = []
 
-    def keep_reasons(row: VaultRow, result: RowResult) -> None:
-        is_stored = result.state in (RowState.STORED, RowState.UNKNOWN)
-        if not is_stored and len(rejections) < MOST_SHOWN:
-            rejections.append(f"line {row.line}: {'; '.join(result.reasons)}")
+    def note(row: VaultRow, result: RowResult) -> None:
+        is_stored = result.state is RowState.STORED
+        if not is_stored and len(reasons) < MOST_SHOWN:
+            why = "; ".join(result.reasons)
+            reasons.append(f"line {row.line}: {why}")
 
     async with AsyncGateway.from_env() as gateway:
         report = await migrate_vaults(
             gateway,
-            read_rows(cards),
+            read_rows(cards, columns=COLUMNS, encoding=ENCODING),
             journal=journal,
-            concurrency=CONCURRENCY,
-            on_progress=show,
-            on_row=keep_reasons,
+            on_progress=show_progress,
+            on_row=note,
         )
     print(file=sys.stderr)
-    print(
-        f"{report.stored} stored, {report.skipped} stored before, {report.rejected} rejected, "
-        f"{report.unknown} unknown, {report.repeated} with the key of another row"
-    )
-    print(*rejections, sep="\n", end="\n" if rejections else "")
+    print(report.stored, "stored,", report.skipped, "before")
+    print(report.rejected, "rejected,", report.repeated, "repeated")
+    print(report.unknown, "unknown")
+    print(*reasons, sep="\n", end="\n" if reasons else "")
     not_sent = report.rejected + report.repeated
-    if not_sent > len(rejections):
-        print(f"and {not_sent - len(rejections)} more")
+    if not_sent > len(reasons):
+        print("and", not_sent - len(reasons), "more")
     return 0 if report.complete and not not_sent else 1
 
 

@@ -1,171 +1,110 @@
-"""A point-of-sale backend on aiohttp: hundreds of card terminals, and their progress as server-sent events.
+"""A point of sale: sales at hundreds of card terminals.
 
-    gateway-async sandbox                    # in another terminal; paste the export lines that it shows
-    python examples/point_of_sale.py
-    curl -X PUT -d '{"terminal_id": "…", "amount": "12.50"}' http://127.0.0.1:8000/sales/till-7-1001
-    curl -N http://127.0.0.1:8000/sales/till-7-1001/events
-
-The till chooses the name of a sale, one that no other till uses, and may send the same request again at any time: the
-customer pays once. After "try again" or "unknown" it does so. A sale waits up to 300 seconds for the customer. It
-continues when the till loses its connection. A till that connects again gets the newest event first. The ledger has
-every sale on disk before it is sent. After a crash, the next start finds out the outcome of the open sales.
+uvicorn point_of_sale:app --port 8000
 """
 
 import asyncio
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any
 
-from aiohttp import web
+from fastapi import FastAPI, HTTPException
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
-from gateway_async import (
-    AsyncGateway,
-    GatewayError,
-    MismatchedWriteError,
-    OutcomeUnknownError,
-    RouterTransactionCreate,
-    SqliteLedger,
-    Transaction,
-)
+import gateway_async as ga
 from gateway_async.observe import TerminalProgress
 
-logger = logging.getLogger("point_of_sale")
+logger = logging.getLogger("uvicorn.error.point_of_sale")
 
 Event = dict[str, Any]
-
-KEEP_SECONDS: Final = 600
-"""How long a till can ask for the events of a sale that has ended. Later, it sends the sale again."""
-
-KEEP_ALIVE_SECONDS: Final = 15
-"""Proxies close connections on which nothing is sent."""
-
-UNKNOWN: Final[Event] = {
+UNKNOWN: Event = {
     "result": "unknown",
-    "message": "Send the same sale again. Do not charge under another name.",
+    "message": "Send the same sale again, under no other name.",
 }
+RECOVERY_SECONDS = 5
+KEEP_ALIVE_SECONDS = 15
+KEEP_SECONDS = 600
 
 
-@dataclass
-class Sale:
-    """A sale at a terminal, and its newest event."""
+class NewSale(BaseModel):
+    """The request of a till."""
 
     terminal_id: str
     amount: Decimal
-    event: Event = field(default_factory=lambda: {"state": "new"})
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Sale:
+    """A sale at a terminal, and its newest event."""
+
+    def __init__(self, name: str, new: NewSale) -> None:
+        self.new = new
+        self.event: Event = {"state": "new"}
+        self.changed = asyncio.Event()
+        self.task = asyncio.create_task(self.charge(name))
 
     @property
-    def is_done(self) -> bool:
-        """Whether the event is the last one."""
-        return "result" in self.event
-
-    @property
-    def can_be_sent_again(self) -> bool:
-        """Whether the same request may find out more, or charge the customer for the first time."""
-        return self.event.get("result") in ("try again", "unknown")
+    def result(self) -> str | None:
+        """How the sale has ended; None before its end."""
+        return self.event.get("result")
 
     def report(self, event: Event) -> None:
-        """Replace the newest event, and wake the tills that wait for it."""
+        """Replace the newest event, and wake who waits for it."""
         self.event = event
         self.changed.set()
         self.changed = asyncio.Event()
 
-
-GATEWAY = web.AppKey("GATEWAY", AsyncGateway)
-SALES = web.AppKey("SALES", dict[str, Sale])
-TASKS: web.AppKey[set[asyncio.Task[None]]] = web.AppKey("TASKS", set)
-
-
-async def run_client(app: web.Application) -> AsyncIterator[None]:
-    """Open one client while the backend runs. When it stops, wait for the sales at the terminals."""
-    ledger = SqliteLedger(os.environ.get("LEDGER", "payments.db"))
-    async with AsyncGateway.from_env(ledger=ledger) as app[GATEWAY]:
-        recovery = asyncio.create_task(recover_open_calls(app[GATEWAY]))
-        yield
-        recovery.cancel()
-        await asyncio.wait([recovery])
-        open_sales = app[TASKS]
-        if open_sales:
-            await asyncio.wait(open_sales)
-
-
-async def recover_open_calls(gateway: AsyncGateway) -> None:
-    """Find the outcomes of calls that an earlier process left open."""
-    while True:
+    async def charge(self, name: str) -> None:
+        """Charge the customer at the terminal."""
+        event = UNKNOWN
         try:
-            for recovered in await gateway.recover(wait=None):
-                logger.warning(
-                    "%s %s: %s", recovered.call, recovered.api_id, recovered.outcome
+            new = ga.RouterTransactionCreate(
+                action="sale",
+                terminal_id=self.new.terminal_id,
+                transaction_amount=self.new.amount,
+                transaction_api_id=name,
+            )
+            event = describe(
+                await gateway().router_transactions.create_once(
+                    new,
+                    on_progress=self.show_progress,
                 )
-        except GatewayError as error:
-            logger.warning("cannot recover: %s", error)
-        await asyncio.sleep(60)
+            )
+        except ga.OutcomeUnknownError as error:
+            logger.warning("%s: %s", name, error)
+            if getattr(error, "record", None):
+                # Another sale has this name.
+                event = {"result": "conflict"}
+        except ga.GatewayError as error:
+            result = "try again" if error.retryable else "refused"
+            event = {"result": result, "message": str(error)}
+        finally:
+            self.report(event)
+            loop = asyncio.get_running_loop()
+            loop.call_later(KEEP_SECONDS, self.forget, name)
+
+    def forget(self, name: str) -> None:
+        """Free the memory; a till that asks later sends it again."""
+        if sales.get(name) is self:
+            del sales[name]
+
+    def show_progress(self, progress: TerminalProgress) -> None:
+        """Report what the terminal does."""
+        self.report(progress.to_dict())
 
 
-async def start_sale(request: web.Request) -> web.Response:
-    """Start a sale: `{"terminal_id": "…", "amount": "12.50"}`. The response does not wait for the customer."""
-    try:
-        wanted = await request.json()
-        terminal_id, amount = str(wanted["terminal_id"]), Decimal(str(wanted["amount"]))
-    except (ValueError, LookupError, TypeError, InvalidOperation):
-        return web.json_response(
-            {"problem": "terminal_id, amount: required"}, status=422
-        )
-    name, sales = request.match_info["name"], request.app[SALES]
-    sale = sales.get(name)
-    if sale and (sale.terminal_id, sale.amount) != (terminal_id, amount):
-        return web.json_response({"problem": f"{name}: is another sale"}, status=409)
-    if not sale or sale.can_be_sent_again:
-        new = sales[name] = Sale(terminal_id, amount)
-        task = asyncio.create_task(charge(request.app[GATEWAY], name, new))
-        request.app[TASKS].add(task)
-        task.add_done_callback(request.app[TASKS].discard)
-        task.add_done_callback(
-            lambda _: task.get_loop().call_later(KEEP_SECONDS, forget, sales, name, new)
-        )
-    return web.json_response({"sale": name}, status=202)
-
-
-async def charge(gateway: AsyncGateway, name: str, sale: Sale) -> None:
-    """Charge a customer at a terminal; report progress and result."""
-
-    def report(progress: TerminalProgress) -> None:
-        sale.report(progress.to_dict())
-
-    result = UNKNOWN  # also if the task is cancelled, or the program has a defect
-    try:
-        new = RouterTransactionCreate(
-            action="sale",
-            terminal_id=sale.terminal_id,
-            transaction_amount=sale.amount,
-            transaction_api_id=name,
-        )
-        result = describe(
-            await gateway.router_transactions.create_once(new, on_progress=report)
-        )
-    except OutcomeUnknownError as error:
-        logger.error("sale %s: %s", name, error)  # noqa: TRY400  the text has all that helps
-        if isinstance(error, MismatchedWriteError) and error.record is not None:
-            result = {"result": "conflict", "message": "Another sale has this name."}
-    except GatewayError as error:
-        result = {
-            "result": "try again" if error.retryable else "refused",
-            "message": str(error),
-        }
-    finally:
-        sale.report(result)
-
-
-def describe(payment: Transaction) -> Event:
+def describe(payment: ga.Transaction) -> Event:
     """Return the last event of a sale."""
     result = "approved" if payment.approved else "declined"
     if payment.voided:
-        result = "voided"  # by the back office, since an earlier request
-    elif payment.partially_approved:  # the till asks for the rest, or voids the part
+        result = "voided"
+    elif payment.partially_approved:
+        # The till asks for the rest, or voids the part.
         result = "partially approved"
     return {
         "result": result,
@@ -174,46 +113,93 @@ def describe(payment: Transaction) -> Event:
     }
 
 
-def forget(sales: dict[str, Sale], name: str, sale: Sale) -> None:
-    """Remove a sale that has ended; not one that replaced it."""
-    if sales.get(name) is sale:
-        del sales[name]
+sales: dict[str, Sale] = {}
 
 
-async def send_events(request: web.Request) -> web.StreamResponse:
-    """Send the newest and all later events of a sale."""
-    sale = request.app[SALES].get(request.match_info["name"])
-    if sale is None:
-        raise web.HTTPNotFound(text="there is no such sale: send it again")
-    headers = {
-        "Content-Type": "text/event-stream",
-        "Cache-Control": "no-store",
-        "X-Accel-Buffering": "no",
-    }
-    response = web.StreamResponse(headers=headers)
-    await response.prepare(request)
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open the client; at the end, wait for the customers."""
+    ledger = ga.SqliteLedger(os.environ.get("LEDGER", "payments.db"))
+    async with ga.AsyncGateway.from_env(ledger=ledger) as client:
+        app.state.gateway = client
+        recovery = asyncio.create_task(recover_sales())
+        yield
+        recovery.cancel()
+        tasks = [sale.task for sale in sales.values()]
+        await asyncio.wait([recovery, *tasks])
+
+
+app = FastAPI(lifespan=lifespan)
+
+
+def gateway() -> ga.AsyncGateway:
+    """Return the client of this process."""
+    client: ga.AsyncGateway = app.state.gateway
+    return client
+
+
+async def recover_sales() -> None:
+    """Find out what happened to the sales of a killed process."""
     while True:
-        changed, is_done = sale.changed, sale.is_done
-        await response.write(f"data: {json.dumps(sale.event)}\n\n".encode())
-        if is_done:
-            return response
+        outcomes: Counter[str] = Counter()
+        try:
+            for recovered in await gateway().recover(wait=0):
+                outcome = recovered.outcome
+                if isinstance(recovered.record, ga.Transaction):
+                    outcome = describe(recovered.record)["result"]
+                    logger.info("%s: %s", recovered.api_id, outcome)
+                outcomes[outcome] += 1
+        except ga.GatewayError as error:
+            logger.warning("cannot recover: %s", error)
+        if outcomes:
+            logger.warning("recovered: %s", dict(outcomes))
+        await asyncio.sleep(RECOVERY_SECONDS)
+
+
+@app.put("/sales/{name}", status_code=202)
+async def sell(name: str, new: NewSale) -> Event:
+    """Start a sale, once for each name. It takes minutes."""
+    sale = sales.get(name)
+    if sale and sale.new != new:
+        raise HTTPException(409, "another sale has this name")
+    if sale is None or sale.result in ("unknown", "try again"):
+        sale = sales[name] = Sale(name, new)
+    return sale.event
+
+
+@app.get("/sales")
+async def count() -> dict[str, int]:
+    """Count the sales by result or state."""
+    events = [sale.event for sale in sales.values()]
+    return Counter(e.get("result") or e["state"] for e in events)
+
+
+@app.get("/sales/{name}/events")
+async def show(name: str) -> StreamingResponse:
+    """Send the newest and all later events to a browser."""
+    if name not in sales:
+        raise HTTPException(404, "no such sale: send it again")
+    return StreamingResponse(
+        stream(sales[name]),
+        media_type="text/event-stream",
+        headers={
+            "Cache-Control": "no-store",
+            "X-Accel-Buffering": "no",
+        },
+    )
+
+
+async def stream(sale: Sale) -> AsyncIterator[str]:
+    """Yield server-sent events until the sale has ended."""
+    while True:
+        changed, result = sale.changed, sale.result
+        yield f"data: {json.dumps(sale.event)}\n\n"
+        if result:
+            return
         while not changed.is_set():
             try:
-                await asyncio.wait_for(changed.wait(), KEEP_ALIVE_SECONDS)
+                async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                    await changed.wait()
             except TimeoutError:
-                await response.write(b": waiting\n\n")
-
-
-def make_app() -> web.Application:
-    """Make the backend."""
-    app = web.Application()
-    app[SALES], app[TASKS] = {}, set()
-    app.cleanup_ctx.append(run_client)
-    app.router.add_put("/sales/{name}", start_sale)
-    app.router.add_get("/sales/{name}/events", send_events)
-    return app
-
-
-if __name__ == "__main__":
-    logging.basicConfig()
-    web.run_app(make_app(), host="127.0.0.1", port=int(os.environ.get("PORT", "8000")))
+                # Proxies close streams on which nothing is sent.
+                yield ": waiting\n\n"

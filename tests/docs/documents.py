@@ -10,7 +10,18 @@ from typing import Any
 
 import attrs
 
-__all__ = ["DOCUMENTS", "PACKAGE", "ROOT", "Block", "blocks", "compile_async", "languages_of", "read", "run_block"]
+__all__ = [
+    "DOCUMENTS",
+    "PACKAGE",
+    "ROOT",
+    "Block",
+    "all_blocks",
+    "blocks",
+    "compile_async",
+    "languages_of",
+    "read",
+    "run_block",
+]
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
@@ -32,6 +43,7 @@ class Block:
         document, headline, line: its position; `line` is the number of its first line.
         language: the word after the fence, such as `console`, or `{toctree}` for a directive.
         text: its content.
+        introduction: the paragraph above it.
     """
 
     document: str
@@ -39,6 +51,7 @@ class Block:
     line: int
     language: str
     text: str = attrs.field(repr=False)
+    introduction: str = attrs.field(default="", repr=False)
 
     def __str__(self) -> str:
         return f"{self.document}:{self.line} {self.headline}"
@@ -56,28 +69,31 @@ def read(document: str) -> str:
 
 def blocks(document: str, language: str) -> list[Block]:
     """Return the blocks of one language in a document, in order."""
-    return [block for block in _all_blocks(document) if block.language == language]
+    return [block for block in all_blocks(document) if block.language == language]
 
 
 def languages_of(document: str) -> set[str]:
     """Return the languages of the blocks in a document."""
-    return {block.language for block in _all_blocks(document)}
+    return {block.language for block in all_blocks(document)}
 
 
-def _all_blocks(document: str) -> list[Block]:
+def all_blocks(document: str) -> list[Block]:
+    """Return the blocks of a document, in order."""
     lines = read(document).splitlines()
-    found, headline, opened = [], "", None
+    found, headline, paragraph, opened = [], "", "", None
     for number, line in enumerate(lines, 1):
         fence = _FENCE.match(line)
         if fence and opened:
             opening, word = opened
             text = dedent("\n".join(lines[opening : number - 1]) + "\n")
-            found.append(Block(document, headline, opening + 1, word, text))
-            opened = None
+            found.append(Block(document, headline, opening + 1, word, text, paragraph.strip()))
+            paragraph, opened = "", None
         elif fence:
             opened = number, fence["language"]
         elif line.startswith("#") and not opened:
-            headline = line.lstrip("# ")
+            headline, paragraph = line.lstrip("# "), ""
+        elif not opened and line:
+            paragraph = f"{paragraph} {line}" if lines[number - 2] else line
     return found
 
 

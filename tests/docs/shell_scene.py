@@ -32,14 +32,17 @@ from .shell_session import Command, Ended, Server, ShellSession, commands
 __all__ = [
     "CARD",
     "INPUTS",
+    "OFFLINE",
     "SERVERS",
     "SHORT_FORMS",
     "STATUSES",
     "VALUES",
     "Scene",
+    "bare_environment",
     "environment_of",
     "record",
     "server_of",
+    "serves",
     "skip_reason",
     "uses_database",
 ]
@@ -47,13 +50,13 @@ __all__ = [
 SOURCES = ("LICENSE", "README.md", "docs", "gateway_async", "hatch_build.py", "noxfile.py", "pyproject.toml")
 """Files of the checkout that its installation and its sessions need."""
 OFFLINE = {
+    "PYTHONPATH": sysconfig.get_path("purelib"),
     "PIP_NO_INDEX": "1",
     "PIP_NO_DEPS": "1",
-    "PIP_IGNORE_INSTALLED": "1",
     "PIP_NO_BUILD_ISOLATION": "0",  # pip sets such an option by a false value
     "PIP_NO_COMPILE": "0",
 }
-"""Variables by which pip installs one package, from files of this machine."""
+"""Variables by which pip installs the package from files of this machine, beside those that are installed."""
 
 OPTIONAL_PROGRAMS = ("curl", "pg_dump", "psql", "sqlite3")
 CARD = "4111111111111111"
@@ -323,14 +326,21 @@ INPUTS: Mapping[str, Callable[[Scene], None]] = {
 def environment_of(text: str, folder: Path, sandbox: Sandbox, database: str) -> dict[str, str]:
     """Return the variables of a user who has pasted those of the sandbox."""
     return {
+        **bare_environment(folder),
+        **sandbox.environment(),
+        **({"DATABASE": database} if database else {}),
+        **({**OFFLINE, "PIP_IGNORE_INSTALLED": "1"} if "pip install" in text else {}),
+    }
+
+
+def bare_environment(folder: Path) -> dict[str, str]:
+    """Return the variables of a user without settings."""
+    return {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "LANG": "C.UTF-8",
         "PYTEST_ADDOPTS": "-p no:cacheprovider",
-        **sandbox.environment(),
-        **({"DATABASE": database} if database else {}),
-        **({"PYTHONPATH": sysconfig.get_path("purelib"), **OFFLINE} if "pip install" in text else {}),
     }
 
 

@@ -106,7 +106,8 @@ class Running:
 
     def is_ready(self) -> bool:
         """Return whether all of its processes serve."""
-        return bool(self.address) and self.output.count(self.server.ready) >= self.server.workers
+        has_address = bool(self.address) or not self.server.address
+        return has_address and self.output.count(self.server.ready) >= self.server.workers
 
     def is_alive(self) -> bool:
         """Return whether its first process still runs."""
@@ -154,7 +155,7 @@ class ShellSession:
         """Run a command to its end, with `given` on its standard input."""
         files = self._new_files(given)
         status = self._ask(f"{{ {text}\n}} <{files[0]} >{files[1]} 2>{files[2]}; echo $?")
-        output, errors = (path.read_text(encoding="utf-8") for path in files[1:])
+        output, errors = (path.read_text(encoding="utf-8", errors="replace") for path in files[1:])
         return Ended(status, output, errors)
 
     def serve(self, text: str, server: Server) -> Running:

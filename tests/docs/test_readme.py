@@ -8,20 +8,15 @@ import runpy
 import subprocess
 import sys
 import tokenize
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx
 import pytest
-import pytest_asyncio
 from aiohttp.test_utils import TestClient, TestServer
 
-from gateway_async import AsyncGateway, CardVaultCreate, Secret, TransactionCreate
+from gateway_async import AsyncGateway, CardVaultCreate, Secret
 from gateway_async.postbacks import PostbackReceiver
 from gateway_async.sandbox import Sandbox
 from tests.support.waiting import PATIENCE
@@ -33,12 +28,15 @@ pytest_plugins = ["pytester"]
 
 MAX_README_LINES = 200
 
-PYTHON = [block for document in DOCUMENTS for block in blocks(document, "python")]
-FIRST_CALL = ("README.md", "First call")
+PYTHON = [
+    block
+    for document in DOCUMENTS
+    if document != "README.md" and not document.startswith("docs/tutorials/")  # test_tutorials.py runs these
+    for block in blocks(document, "python")
+]
 START_PAGE = ("docs/index.md", "A sale whose response is lost")
 TUTORIAL = ("docs/start/first-call.md", "2. Write the program")
-SHORT_SERVICE = ("README.md", "A FastAPI service")
-SERVICE = ("docs/guides/fastapi.md", "A FastAPI service")
+FASTAPI_SERVICE = ("docs/guides/fastapi.md", "One client")
 AIOHTTP_SERVICE = ("docs/guides/aiohttp.md", "An aiohttp service")
 DEPLOYED_SERVICE = ("docs/guides/deployment.md", "A service with several workers")
 SCRIPT = ("docs/guides/lists.md", "A script that streams vaults")
@@ -47,12 +45,12 @@ SYNCHRONOUS_SCRIPT = ("docs/guides/synchronous.md", "A script")
 PORTAL = ("docs/guides/synchronous.md", "One portal for each process")
 LOG_STEPS = ("docs/guides/logs-and-events.md", "See what the SDK does")
 LOG_SETUP = ("docs/guides/logs-and-events.md", "In production")
-TESTS = (("README.md", "Testing"), ("docs/guides/testing.md", "Testing"), ("docs/guides/crash-tests.md", "Crash tests"))
+TESTS = (("docs/guides/testing.md", "Testing"), ("docs/guides/crash-tests.md", "Crash tests"))
 SHOWN = (SEVERAL_CALLS, LOG_STEPS, LOG_SETUP)
 """The programs whose output is the text block under the same headline."""
 SYNCHRONOUS = (SYNCHRONOUS_SCRIPT, PORTAL)
-SERVED = (TUTORIAL, SHORT_SERVICE, SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT)
-PROGRAMS = (FIRST_CALL, START_PAGE, *SERVED, *SHOWN, *SYNCHRONOUS, *TESTS)
+SERVED = (TUTORIAL, FASTAPI_SERVICE, AIOHTTP_SERVICE, DEPLOYED_SERVICE, SCRIPT)
+PROGRAMS = (START_PAGE, *SERVED, *SHOWN, *SYNCHRONOUS, *TESTS)
 CLIENTS = [block for block in PYTHON if "api.example.test" in block.text]
 PIECES = [block for block in PYTHON if (block.document, block.headline) not in PROGRAMS and block not in CLIENTS]
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
@@ -94,60 +92,11 @@ def load(block: Block, folder: Path) -> dict[str, Any]:
     return runpy.run_path(str(path))
 
 
-Pay = Callable[..., Awaitable[httpx.Response]]
-
-
-async def post_order(client: httpx.AsyncClient, card: str, total: str) -> httpx.Response:
-    """Pay for the order 1001 at the service that numbers its attempts."""
-    return await client.post("/payments", json={"number": "1001", "card": card, "total": total})
-
-
-async def put_payment(client: httpx.AsyncClient, card: str, total: str, api_id: str = "1001-1") -> httpx.Response:
-    """Pay at the service whose callers number the attempts."""
-    return await client.put(f"/payments/{api_id}", params={"card": card, "total": total})
-
-
-SERVICES: dict[tuple[str, str], Pay] = {SERVICE: post_order, SHORT_SERVICE: put_payment}
-
-
-@asynccontextmanager
-async def shop(place: tuple[str, str], folder: Path) -> AsyncIterator[Pay]:
-    """Start a FastAPI service, yield the function that pays at it, and stop it."""
-    app = load(program(place), folder)["app"]
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop.test") as client,
-    ):
-        yield partial(SERVICES[place], client)
-
-
-def result(response: httpx.Response) -> tuple[int, str]:
-    """Return the HTTP status and the payment's status."""
-    return response.status_code, response.json()["status"]
-
-
-@pytest.fixture(params=SERVICES, ids=["docs", "README"])
-def place(request: pytest.FixtureRequest) -> Any:
-    """Return where the service is printed; a test of one service sets it."""
-    return request.param
-
-
-@pytest_asyncio.fixture
-async def pay(place: tuple[str, str], environment: None, tmp_path: Path) -> AsyncIterator[Pay]:
-    """Run a FastAPI service and return the function that pays at it."""
-    async with shop(place, tmp_path) as pay:
-        yield pay
-
-
-@pytest_asyncio.fixture
-async def card(gateway: AsyncGateway) -> str:
-    """Store a card and return the id of its account vault."""
-    return (await gateway.account_vaults.create(CARD)).id
-
-
-def test_first_call() -> None:
-    """The first program needs nothing but the package, and prints an approved payment."""
-    assert output_of(program(FIRST_CALL)) == "visa 1111: 12.50 approved: True\n"
+def test_the_programs_of_the_readme_are_those_of_the_first_tutorial() -> None:
+    shown = [block.text for block in blocks("docs/tutorials/checkout.md", "python")]
+    programs = [block.text for block in blocks("README.md", "python")]
+    assert [text for text in programs if text not in shown] == []
+    assert len(programs) == 2
 
 
 def test_start_page() -> None:
@@ -189,102 +138,6 @@ def test_other_gateway(block: Block) -> None:
     assert repr(namespace["gateway"]) == "AsyncGateway('https://api.example.test')"
 
 
-ONLY_DOCS = pytest.mark.parametrize("place", [SERVICE], ids=["docs"])
-ONLY_README = pytest.mark.parametrize("place", [SHORT_SERVICE], ids=["README"])
-
-
-@ONLY_README
-@pytest.mark.asyncio
-async def test_short_service(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    """A repeated request is paid once, and another amount under the same id is a conflict."""
-    assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
-    assert result(await pay(card, "12.50", "a-1")) == (200, "paid")
-    assert result(await pay(card, "3.00", "a-1")) == (409, "conflict")
-    assert result(await pay(card, "6.16", "a-2")) == (200, "declined")
-    assert result(await pay(card, "2.01", "a-3")) == (409, "conflict")
-    assert sandbox.ledger()["charged"] == {"a-1": 1, "a-3": 1}
-
-
-@ONLY_DOCS
-@pytest.mark.asyncio
-async def test_a_service_charges_an_order_once_whatever_is_sent_again(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    results = []
-
-    async def send() -> None:
-        results.append(result(await pay(card, "12.50")))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(send)
-        tasks.start_soon(send)
-    assert set(results) <= {(200, "paid"), (202, "not known yet")}
-    assert result(await pay(card, "12.50")) == (200, "paid")
-    assert sandbox.ledger()["charged"] == {"1001-1": 1}
-
-
-@ONLY_DOCS
-@pytest.mark.asyncio
-async def test_second_card(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    """After a decline or a voided partial approval, a new attempt pays the order."""
-    assert result(await pay(card, "6.16")) == (200, "declined")
-    assert result(await pay(card, "2.01")) == (200, "declined")
-    assert result(await pay(card, "12.50")) == (200, "paid")
-    assert sandbox.ledger()["charged"] == {"1001-2": 1, "1001-3": 1}
-    taken = {row["transaction_api_id"]: row["transaction_amount"] for row in sandbox.ledger()["transactions"]}
-    assert (taken["1001-2"], taken["1001-3"]) == ("0.00", "12.50")
-
-
-@ONLY_DOCS
-@pytest.mark.asyncio
-async def test_lost_void(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    """A partial approval whose void was lost is voided by the next request."""
-    sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
-    assert result(await pay(card, "2.01")) == (503, "try again")
-    assert result(await pay(card, "12.50")) == (200, "paid")
-    assert [row["transaction_amount"] for row in sandbox.ledger()["transactions"]] == ["0.00", "12.50"]
-
-
-@pytest.mark.asyncio
-async def test_unknown_outcome(sandbox: Sandbox, pay: Pay, card: str) -> None:
-    """An unknown outcome gives 202, and sending the payment again finds it, with any card."""
-    sandbox.fault("POST /v2/transactions", "close_after_commit")
-    sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
-    assert result(await pay(card, "12.50")) == (202, "not known yet")
-    assert result(await pay(card, "12.50")) == (202, "not known yet")
-    sandbox.clear_faults()
-    assert result(await pay(card, "12.50")) == (200, "paid")
-    assert sandbox.ledger()["charged"] == {"1001-1": 1}
-
-
-@pytest.mark.asyncio
-async def test_a_payment_of_another_amount_is_a_conflict(
-    sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str
-) -> None:
-    new = TransactionCreate(
-        action="sale", account_vault_id=card, transaction_amount="3.00", transaction_api_id="1001-1"
-    )
-    await gateway.transactions.create(new)
-    assert result(await pay(card, "12.50")) == (409, "conflict")
-    assert sandbox.ledger()["charged"] == {"1001-1": 1}
-
-
-@pytest.mark.asyncio
-async def test_service_errors(
-    sandbox: Sandbox, pay: Pay, place: tuple[str, str], card: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Bad input gives 422, an overloaded gateway 503, wrong credentials 500, and nothing is charged."""
-    assert result(await pay(card, "1.234")) == (422, "refused")
-    assert result(await pay("no-such-card", "12.50")) == (422, "refused")
-    sandbox.fault("POST /v2/transactions", "rate_limit", times=3, retry_after=30)
-    response = await pay(card, "12.50")
-    assert (response.status_code, response.headers.get("Retry-After")) == (503, "30")
-    sandbox.clear_faults()
-    monkeypatch.setenv("GATEWAY_USER_API_KEY", "wrong")
-    async with shop(place, tmp_path) as pay_with_wrong_key:
-        assert result(await pay_with_wrong_key(card, "12.50")) == (500, "not possible")
-    assert sandbox.ledger()["charged"] == {}
-    assert result(await pay(card, "12.50")) == (200, "paid")
-
-
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("environment")
 async def test_aiohttp_service(gateway: AsyncGateway, tmp_path: Path) -> None:
@@ -295,6 +148,22 @@ async def test_aiohttp_service(gateway: AsyncGateway, tmp_path: Path) -> None:
         found, missing = await shop.get(f"/cards/{card.id}"), await shop.get("/cards/unknown")
         assert await found.json() == {"brand": "visa", "last_four": "1111", "expires": "0930"}
         assert missing.status == 404
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("environment")
+async def test_fastapi_service(gateway: AsyncGateway, tmp_path: Path) -> None:
+    """A card is shown without its number, and an unknown card gives 404."""
+    card = await gateway.account_vaults.create(CARD)
+    app = load(program(FASTAPI_SERVICE), tmp_path)["app"]
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://shop.test") as shop,
+    ):
+        found, missing = await shop.get(f"/cards/{card.id}"), await shop.get("/cards/unknown")
+    assert found.json() == {"brand": "visa", "last_four": "1111"}
+    assert missing.status_code == 404
 
 
 @pytest.mark.usefixtures("environment")
@@ -337,12 +206,10 @@ def test_the_tests_in_the_documents_pass(pytester: pytest.Pytester) -> None:
     for number, block in enumerate(block for block in PYTHON if (block.document, block.headline) in TESTS):
         text = block.text.replace("kills=5", "kills=1")  # each kill takes seconds
         pytester.makepyfile(**{f"test_{number}": text})
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize(
-    "place", [place for place in PROGRAMS if place not in (*TESTS, FIRST_CALL, START_PAGE)], ids=str
-)
+@pytest.mark.parametrize("place", [place for place in PROGRAMS if place not in (*TESTS, START_PAGE)], ids=str)
 def test_headlines(place: tuple[str, str]) -> None:
     """The headline of a program has one Python block only, so that every block is run."""
     assert [str(block) for block in PYTHON if (block.document, block.headline) == place] == [str(program(place))]

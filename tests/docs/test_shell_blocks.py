@@ -50,6 +50,7 @@ BLOCKS = [
     for language in ("console", "sh")
     for block in blocks(document, language)
     if (document, language) != ("README.md", "sh")  # `.ci/run` runs them, which a test of the README checks
+    and not document.startswith("docs/tutorials/")  # test_tutorials.py runs them, one after the other
 ]
 TEXTS: Mapping[tuple[str, str], str] = {
     ("docs/index.md", "A sale whose response is lost"): "test_readme.py compares this output",
@@ -352,7 +353,6 @@ def check_reliability(scene: Scene) -> None:
 
 
 CHECKS: Mapping[tuple[str, str], Callable[[Scene], None]] = {
-    ("README.md", "Migration from a file"): check_migration,
     ("docs/guides/migration.md", "Migration"): check_migration,
     ("docs/guides/migration-dask.md", "Migration on several machines"): check_migration_on_dask,
     ("docs/guides/ledger.md", "Backup and restore"): check_backup,

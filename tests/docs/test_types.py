@@ -38,10 +38,13 @@ def test_programs(checker: str, tmp_path: Path) -> None:
         path = tmp_path / f"program_{number}.py"
         path.write_text(module_of(block, earlier), encoding="utf-8")
         documents[path.name] = block.document
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"pythonVersion": "3.11"}))
+    examples = str(ROOT / "examples")  # where the programs of the tutorials end, which import each other
+    settings = {"pythonVersion": "3.11", "extraPaths": [examples]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     where = [str(tmp_path)] if checker == "mypy" else [f"--project={tmp_path}"]
     command = [sys.executable, "-m", *CHECKERS[checker], *where]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603  our own
+    environment = os.environ | {"MYPYPATH": examples}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     errors = [
         f"{documents[Path(found['path']).name]}:{found['line']}: {line[found.end() :]}"
         for line in done.stdout.splitlines()

@@ -20,7 +20,10 @@ from gateway_async.sandbox import Sandbox
 from tests.support.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RUNNING = re.compile(rb"Running on (http://127\.0\.0\.1:\d+)")
+RUNNING = re.compile(rb"running on (http://127\.0\.0\.1:\d+)")
+POINT_OF_SALE = ("-m", "uvicorn", "--app-dir", str(EXAMPLES), "point_of_sale:app", "--port", "0")
+MOVE_CARDS = str(EXAMPLES / "move_cards.py")
+HEADER = "Customer;Card No;Valid until;Holder;Remark"
 CARD = "4111111111111111"
 
 pytestmark = pytest.mark.asyncio
@@ -28,11 +31,11 @@ pytestmark = pytest.mark.asyncio
 
 @contextlib.asynccontextmanager
 async def running(
-    program: str, sandbox: Sandbox, *arguments: str, folder: Path | None = None, **environment: str
+    sandbox: Sandbox, *arguments: str, folder: Path | None = None, **environment: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run an example until the end of the block."""
+    """Run Python with an example until the end of the block."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-u", str(EXAMPLES / program), *arguments),
+        *(sys.executable, "-u", *arguments),
         cwd=folder,
         env=os.environ | sandbox.environment() | environment,
         stdout=asyncio.subprocess.PIPE,
@@ -60,7 +63,7 @@ async def url_of(process: asyncio.subprocess.Process) -> str:
 async def point_of_sale(sandbox: Sandbox, folder: Path) -> AsyncIterator[httpx.AsyncClient]:
     """Run the point of sale with a ledger in a folder, and yield the client of a till."""
     async with (
-        running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(folder / "payments.db")) as process,
+        running(sandbox, *POINT_OF_SALE, LEDGER=str(folder / "payments.db")) as process,
         httpx.AsyncClient(base_url=await url_of(process), trust_env=False, timeout=PATIENCE) as till,
     ):
         yield till
@@ -91,7 +94,7 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
     """All sales wait at the same time, show their progress, and are charged once."""
     terminals = [sandbox.add_terminal(f"Till {number}") for number in range(200)]
     results: list[list[dict[str, Any]]] = []
-    async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
+    async with running(sandbox, *POINT_OF_SALE, LEDGER=str(tmp_path / "payments.db")) as process:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(
             base_url=await url_of(process), limits=limits, timeout=PATIENCE, trust_env=False
@@ -138,7 +141,7 @@ async def test_unknown_sale(sandbox: Sandbox, tmp_path: Path) -> None:
 
 async def test_shutdown(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A backend that is told to stop waits for the customer at its terminal."""
-    async with running("point_of_sale.py", sandbox, PORT="0", LEDGER=str(tmp_path / "payments.db")) as process:
+    async with running(sandbox, *POINT_OF_SALE, LEDGER=str(tmp_path / "payments.db")) as process:
         async with httpx.AsyncClient(base_url=await url_of(process), trust_env=False) as till:
             await start(till, "a", sandbox.terminal_id, "12.50")
             await sandbox.await_call()
@@ -153,29 +156,33 @@ async def test_shutdown(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path)
 async def test_moved_cards(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
     """A script that was killed continues where it stopped; no card is stored twice."""
     cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
-    rows = [f"c{number},{CARD},1230" for number in range(1500)]
-    cards.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
-    async with running("move_cards.py", sandbox, str(cards), str(journal)):
+    rows = [f"c{number};{CARD};12/30;Zoë;-" for number in range(1500)]
+    cards.write_text("\n".join([HEADER, *rows]), encoding="cp1252")
+    async with running(sandbox, MOVE_CARDS, str(cards), str(journal)):
         with anyio.fail_after(PATIENCE):
             while await gateway.account_vaults.list().count() < 100:
                 await anyio.sleep(0.05)
-    async with running("move_cards.py", sandbox, str(cards), str(journal)) as process:
+    async with running(sandbox, MOVE_CARDS, str(cards), str(journal)) as process:
         said = (await process.communicate())[0].decode()
     assert process.returncode == 0, said
     assert await gateway.account_vaults.list().count() == 1500
-    assert re.search(r"\d+ stored, \d+ stored before, 0 rejected, 0 unknown, 0 with the key of another row", said)
+    assert re.search(r"\d+ stored, \d+ before\n0 rejected, 0 repeated\n0 unknown\n$", said)
     assert CARD not in said
 
 
 async def test_rejected_cards(sandbox: Sandbox, tmp_path: Path) -> None:
     """The script names the lines of the first twenty rejected rows and their reasons, and no card number."""
     cards, journal = tmp_path / "cards.csv", tmp_path / "moved.journal"
-    rows = [f"good,{CARD},1230", *(f"c{number},4111111111111112,1230" for number in range(22)), f"late,{CARD},1330"]
-    cards.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
-    async with running("move_cards.py", sandbox, str(cards), str(journal)) as process:
+    rows = [
+        f"good;{CARD};12/30;Zoë;-",
+        *(f"c{n};4111111111111112;12/30;;-" for n in range(22)),
+        f"late;{CARD};13/30;;-",
+    ]
+    cards.write_text("\n".join([HEADER, *rows]), encoding="cp1252")
+    async with running(sandbox, MOVE_CARDS, str(cards), str(journal)) as process:
         said = (await process.communicate())[0].decode()
     assert process.returncode == 1, said
-    assert "1 stored, 0 stored before, 23 rejected, 0 unknown" in said
+    assert "1 stored, 0 before\n23 rejected, 0 repeated\n0 unknown\n" in said
     assert len(re.findall(r"(?m)^line \d+: account_number: ", said)) == 20
     assert said.endswith("and 3 more\n")
     assert "4111111111111112" not in said
@@ -185,7 +192,7 @@ async def test_members(sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) 
     """Each member is charged once a month, also if the script runs twice; a paused one is not."""
 
     async def run(*arguments: str) -> str:
-        async with running("recurring_billing.py", sandbox, *arguments, folder=tmp_path) as process:
+        async with running(sandbox, str(EXAMPLES / "recurring_billing.py"), *arguments, folder=tmp_path) as process:
             return (await process.communicate())[0].decode()
 
     vault = await gateway.account_vaults.create(CardVaultCreate(account_number=CARD, exp_date="1230"))
