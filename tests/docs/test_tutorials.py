@@ -118,8 +118,8 @@ def test_what_a_page_shortens() -> None:
 
 def test_a_program_of_the_examples_is_the_end_of_a_tutorial() -> None:
     """The last version of a file on a page is the program in examples/ that has its name."""
-    saved = {file_of(step): (page, step.text) for page in TUTORIALS for step in steps(page) if isinstance(step, Block)}
-    ends = {name: saved[name] for name in saved if (ROOT / "examples" / name).exists()}
+    saved = {file_of(block): (page, block.text) for page in TUTORIALS for block in all_blocks(page)}
+    ends = {name: end for name, end in saved.items() if (ROOT / "examples" / name).is_file()}
     assert {page for page, _ in ends.values()} == {*TUTORIALS}
     for name, (_, text) in ends.items():
         assert text == (ROOT / "examples" / name).read_text(encoding="utf-8"), name
