@@ -340,12 +340,19 @@ class _Coordinator:
 
     async def _run_shard(self, shard: Shard) -> ShardResult | None:
         """Run a shard with retries. Return None if it is given up."""
+        if held_back := self._reports.get(shard.start):  # its rows are skipped or counted again, its failures are not
+            self._failures.append(Report(failed_attempts=held_back.failed_attempts, failures=held_back.failures))
         problem = ""
         for attempt in range(self.retries + 1):
+            self._reports[shard.start] = Report()
             try:
-                return await self._run_once(shard)
+                result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
             except Exception as error:  # noqa: BLE001  any failure of the worker
                 problem = f"{type(error).__name__}: {error}"
+                del self._reports[shard.start]
+            else:
+                self._reports[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
+                return result
             if self.report.stopped or attempt == self.retries:
                 break
             logger.warning("shard failed, it is retried: %r: %s", shard, problem)
@@ -354,19 +361,6 @@ class _Coordinator:
         if len(self._given_up) >= _MAX_GIVEN_UP:
             self._stop(self._given_up[-1])
         return None
-
-    async def _run_once(self, shard: Shard) -> ShardResult:
-        """Run a shard once on a worker. Of an attempt that was held back, only the failures still count."""
-        if earlier := self._reports.get(shard.start):
-            self._failures.append(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
-        self._reports[shard.start] = Report()
-        try:
-            result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
-        except BaseException:
-            del self._reports[shard.start]
-            raise
-        self._reports[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
-        return result
 
     async def _end_shard(self, shard: Shard, result: ShardResult) -> None:
         """Report the rows of a shard that are not stored. They are read again, as workers return no rows."""

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import CsvRecords, Line, Lines, Record
+from gateway_async.migration.sources.records import CsvRecords, Line, LineReader, RawRecord
 
 
 def split(
@@ -20,15 +20,15 @@ def split(
     longest: int = 1000,
     delimiter: str = ",",
     encoding: str = "latin-1",
-) -> list[Record]:
+) -> list[RawRecord]:
     """Return the records of a content that arrives in chunks."""
     file = io.BytesIO(content)
     source = Bytes(file, encoding, read=lambda _: file.read(size), close=file.close, total=None)
-    records = CsvRecords(Lines(source, longest=longest), delimiter, quote)
+    records = CsvRecords(LineReader(source, longest=longest), delimiter, quote)
     return [*iter(records.read, None)]
 
 
-def contents(records: list[Record]) -> list[bytes]:
+def contents(records: list[RawRecord]) -> list[bytes]:
     """Return the contents, or the first words of the problems."""
     return [record.problem.encode()[:12] if record.problem else record.content for record in records]
 
@@ -75,7 +75,7 @@ def test_without_quoting_a_quote_is_a_byte() -> None:
 def test_what_is_too_long_is_not_kept() -> None:
     chunks = iter([b'"' + b"x" * 999] * 1000 + [b"\nnext\n", b""])
     source = Bytes(io.BytesIO(), "latin-1", read=lambda _: next(chunks), close=io.BytesIO().close, total=None)
-    lines = Lines(source, longest=1000)
+    lines = LineReader(source, longest=1000)
     for _ in range(900):
         assert lines.take(wait=False) is None
         lines._split(source.read())
@@ -87,7 +87,7 @@ def test_what_is_too_long_is_not_kept() -> None:
 def test_a_record_that_has_not_arrived_is_not_waited_for() -> None:
     chunks = iter([b'a\nb,"c\n', b'd"\n', b""])
     source = Bytes(io.BytesIO(), "latin-1", read=lambda _: next(chunks), close=io.BytesIO().close, total=None)
-    records = CsvRecords(Lines(source), ",", '"')
+    records = CsvRecords(LineReader(source), ",", '"')
     found = [records.read(), records.read(wait=False), records.read(), records.read()]
     assert [record and record.cells for record in found] == [["a"], None, ["b", "c\nd"], None]
 

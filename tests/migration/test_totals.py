@@ -16,9 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway_async import AccountVault, NotFoundError, OutcomeUnknownError, ValidationError
+from gateway_async.cli.migrate.display import format_counts
 from gateway_async.migration import Totals, migrate_vaults, plan_migration, read_rows, verify_vaults
+from gateway_async.migration import report as report_module
 from gateway_async.migration.journal.protocol import RowResult, RowState
 from gateway_async.migration.journal.store import SqliteJournal
+from gateway_async.migration.output.page import render_page
+from gateway_async.migration.output.summary import RunContext, RunProgress, as_values
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 
@@ -232,3 +236,29 @@ async def test_the_figures_add_up(rows: list[str], interruptions: list[dict[str,
             line: True for line, state in classes[0].items() if state is not RowState.STORED
         }
         assert len(migration.gateway.kept) == totals.stored
+
+
+async def test_running_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a run goes on, page, terminal and JSON show the rows of all runs, and so does the report at the end."""
+    monkeypatch.setattr(report_module, "_COUNT_SECONDS", 0.0)
+    path = tmp_path / "cards.csv"
+    path.write_text("\n".join([HEADER, *(f"{key},{CARD},1230,Ann" for key in range(2000))]), encoding="utf-8")
+    seen: list[tuple[int, int]] = []
+
+    def look(report: Report) -> None:
+        assert report.totals is not None
+        stored = report.totals.stored
+        seen.append((stored, report.stored))
+        context = RunContext(progress=RunProgress(rate=1.0, share=0.5, eta=None))
+        assert f"<dt>Stored</dt><dd>{stored:,}</dd>" in render_page(report, context)
+        assert format_counts(report).plain.startswith(f"{stored:,} stored")
+        assert as_values(report, context)["totals"]["stored"] == stored
+
+    gateway: Any = Gateway()
+    first = await migrate_vaults(gateway, read_rows(path), journal=tmp_path / "cards.journal", max_rows=900)
+    report = await migrate_vaults(gateway, read_rows(path), journal=tmp_path / "cards.journal", on_progress=look)
+    assert first.totals == Totals(stored=900)
+    assert seen[0] == (900, 0)
+    assert [total for total, _ in seen] == sorted(total for total, _ in seen)
+    assert all(total >= 900 for total, _ in seen)
+    assert (report.stored, report.skipped, report.totals) == (1100, 900, Totals(stored=2000))

@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from textwrap import fill, indent
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import attrs
 from rich import box
@@ -40,8 +40,8 @@ class Chapter:
     seconds: float = 0.0
 
 
-class Display(Protocol):
-    """Shows a demo while it runs."""
+class Display:
+    """Shows a demo while it runs: here nothing."""
 
     def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
         """Show the beginning of a chapter, and its code."""
@@ -49,8 +49,9 @@ class Display(Protocol):
     def show(self, statement: str) -> None:
         """Show a statement that is true."""
 
-    def waiting(self, text: Callable[[], str]) -> Any:
+    def waiting(self, text: Callable[[], str]) -> AbstractContextManager[object]:  # noqa: ARG002  for subclasses
         """Return a context manager that shows `text()` while its body runs."""
+        return nullcontext()
 
     def close(self, number: int, chapter: Chapter) -> None:
         """Show the end of a chapter."""
@@ -59,20 +60,8 @@ class Display(Protocol):
         """Show all chapters, and the next commands to try."""
 
 
-class JsonLinesDisplay:
+class JsonLinesDisplay(Display):
     """Prints one JSON object for each chapter, and one at the end."""
-
-    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
-        """Print nothing yet."""
-
-    def show(self, statement: str) -> None:
-        """Print nothing: the chapter has its statements."""
-
-    @contextmanager
-    def waiting(self, text: Callable[[], str]) -> Iterator[None]:
-        """Print nothing while the body runs."""
-        del text
-        yield
 
     def close(self, number: int, chapter: Chapter) -> None:
         """Print a chapter."""
@@ -86,7 +75,7 @@ class JsonLinesDisplay:
         print_json([{"event": "end", "chapters": len(chapters), "seconds": seconds, "next": [*advice]}])
 
 
-class TextDisplay:
+class TextDisplay(Display):
     """Prints text for people.
 
     Without a terminal, everything is printed as plain lines, without the live line.
@@ -117,9 +106,6 @@ class TextDisplay:
 
         with Live(get_renderable=line, console=self._console, transient=True, refresh_per_second=10):
             yield
-
-    def close(self, number: int, chapter: Chapter) -> None:
-        """Print nothing: the summary has the result."""
 
     def summarize(self, chapters: Sequence[Chapter], advice: Mapping[str, str]) -> None:
         """Print a table of all chapters, and the next commands to try."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,6 +29,7 @@ from gateway_async.cli.migrate.journal import ROW_COLORS
 from gateway_async.cli.output import ExitStatus
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.migration.output.summary import (
+    COUNTS,
     RunContext,
     RunProgress,
     as_values,
@@ -39,8 +41,6 @@ from gateway_async.migration.output.summary import (
 )
 from gateway_async.migration.report import STATES, Report
 
-_LINE_SECONDS: Final = 5.0
-_EVENT_SECONDS: Final = 1.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
 _MAX_REASONS: Final = 10
@@ -101,21 +101,35 @@ class ProgressMeter:
         return None if self.share is None else self.bar.tasks[0].time_remaining
 
 
-class MigrationDisplay:
-    """Shows a migration while it runs."""
+class MigrationDisplay(ABC):
+    """Shows a migration while it runs.
+
+    Attributes:
+        every: seconds between two displays.
+        first: seconds until the first one.
+    """
+
+    every = first = 0.0
 
     def __init__(self, meter: ProgressMeter) -> None:
         self._meter = meter
+        self._next = self.first
 
     def show(self, report: Report) -> None:
-        """Show the current state; called often."""
-        raise NotImplementedError
+        """Show the current state, if it is time; called often."""
+        self._meter.update(report)
+        if report.seconds >= self._next:
+            self._next = report.seconds + self.every
+            self._draw(report)
 
+    @abstractmethod
+    def _draw(self, report: Report) -> None: ...
+
+    @abstractmethod
     def print(self, text: str) -> None:
         """Show a message."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  most have nothing to restore
         """Restore the terminal, if it was changed."""
 
 
@@ -136,9 +150,7 @@ class BarDisplay(MigrationDisplay):
         self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
         self._live.start()
 
-    def show(self, report: Report) -> None:
-        """Draw the current state."""
-        self._meter.update(report)
+    def _draw(self, report: Report) -> None:
         remark = self._message or (f"waiting: {report.waits_for}" if report.waits_for else "")
         self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
 
@@ -152,70 +164,45 @@ class BarDisplay(MigrationDisplay):
 
 
 class LineDisplay(MigrationDisplay):
-    """Prints a line every few seconds."""
+    """Prints a line every few seconds: share, rate, remaining time and counts."""
+
+    every = first = 5.0
 
     def __init__(self, meter: ProgressMeter, console: Console) -> None:
         super().__init__(meter)
         self._console = console
-        self._next = _LINE_SECONDS
 
-    def show(self, report: Report) -> None:
-        """Print a line, if it is time."""
-        self._meter.update(report)
-        if report.seconds >= self._next:
-            self._next = report.seconds + _LINE_SECONDS
-            waiting = f", waiting: {report.waits_for}" if report.waits_for else ""
-            self.print(f"{self._figures()}: {format_counts(report).plain}{waiting}")
+    def _draw(self, report: Report) -> None:
+        share, eta = self._meter.share, self._meter.eta
+        parts = ["" if share is None else f"{share:4.0%}", f"{self._meter.rate:,.0f} rows/s"]
+        figures = "  ".join(filter(None, [*parts, "" if eta is None else f"{duration(eta)} left"]))
+        waiting = f", waiting: {report.waits_for}" if report.waits_for else ""
+        self.print(f"{figures}: {format_counts(report).plain}{waiting}")
 
     def print(self, text: str) -> None:
         """Print a message."""
         self._console.print(Text(text), soft_wrap=True)
 
-    def _figures(self) -> str:
-        """Return share, rate and remaining time as short text."""
-        share, eta = self._meter.share, self._meter.eta
-        parts = ["" if share is None else f"{share:4.0%}", f"{self._meter.rate:,.0f} rows/s"]
-        return "  ".join(filter(None, [*parts, "" if eta is None else f"{duration(eta)} left"]))
-
 
 class JsonDisplay(MigrationDisplay):
     """Prints one JSON object every second on standard output."""
 
-    def __init__(self, meter: ProgressMeter) -> None:
-        super().__init__(meter)
-        self._next = 0.0
+    every = 1.0
 
-    def show(self, report: Report) -> None:
-        """Print an object, if it is time."""
-        self._meter.update(report)
-        if report.seconds < self._next:
-            return
-        self._next = report.seconds + _EVENT_SECONDS
-        with suppress(OutputError):  # a migration goes on; its end reports the lost output
-            self._print_progress(report)
-
-    def _print_progress(self, report: Report) -> None:
-        names = (
-            "stored",
-            "rejected",
-            "repeated",
-            "unknown",
-            "skipped",
-            "failed_attempts",
-            "in_flight",
-            "limit",
-        )
+    def _draw(self, report: Report) -> None:
+        counts = {name: getattr(report, name) for name in (*COUNTS, "in_flight", "limit")}
         share = self._meter.share
-        print_event(
-            "progress",
-            seconds=round(report.seconds, 3),
-            **{name: getattr(report, name) for name in names},
-            totals=report.totals and report.totals.as_values(),
-            waiting=report.waits_for,
-            rows_per_second=round(self._meter.rate, 1),
-            share=None if share is None else round(share, 4),
-            eta_seconds=self._meter.eta,
-        )
+        with suppress(OutputError):  # a migration goes on; its end reports the lost output
+            print_event(
+                "progress",
+                seconds=round(report.seconds, 3),
+                **counts,
+                totals=report.totals and report.totals.as_values(),
+                waiting=report.waits_for,
+                rows_per_second=round(self._meter.rate, 1),
+                share=None if share is None else round(share, 4),
+                eta_seconds=self._meter.eta,
+            )
 
     def print(self, text: str) -> None:
         """Print a message on standard error, for people."""

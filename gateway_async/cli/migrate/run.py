@@ -166,7 +166,7 @@ class MigrationRun:
                         gateway, self._rows, journal=journal, name=options.name, **shared
                     )
         except (GatewayError, OSError) as error:
-            self._report.stopped = str(error)
+            self._report.stopped, self._report.totals = str(error), None
             if not self._report.rows:
                 raise
         options.input.check_has_rows(bool(self._report.rows or self._report.stopped))

@@ -11,6 +11,9 @@ from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult
 from gateway_async.migration.report import Report
 
+COUNTS: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts")
+"""The numbers of a run that JSON has."""
+
 _MAX_FAILURES: Final = 5
 
 
@@ -85,8 +88,7 @@ def running_headline(report: Report) -> str:
 
 def as_values(report: Report, context: RunContext) -> dict[str, Any]:
     """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC."""
-    names = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts")
-    counts = {name: getattr(report, name) for name in names}
+    counts = {name: getattr(report, name) for name in COUNTS}
     return {
         "name": report.name,
         "gateway": report.gateway,

@@ -65,7 +65,7 @@ class Line(NamedTuple):
         return self.content is not None and not self.text.strip(_END_OF_FILE).strip()
 
 
-class Lines:
+class LineReader:
     """The lines of a source, of which any may be given back. A line that is too long is dropped chunk by chunk."""
 
     def __init__(self, source: Bytes, *, number: int = 1, longest: int = MAX_RECORD) -> None:
@@ -120,7 +120,7 @@ class Lines:
         self._dropped = 0
 
 
-class Record(NamedTuple):
+class RawRecord(NamedTuple):
     """One record of a file: a line, or several lines if a quoted cell contains line ends.
 
     Attributes:
@@ -154,7 +154,7 @@ class CsvRecords(Iterator[str]):
         columns: number of cells of a record of several lines; None to accept any.
     """
 
-    def __init__(self, lines: Lines, delimiter: str, quotechar: str | None, columns: int | None = None) -> None:
+    def __init__(self, lines: LineReader, delimiter: str, quotechar: str | None, columns: int | None = None) -> None:
         self._lines = lines
         self._delimiter = delimiter
         self._columns = columns
@@ -164,10 +164,10 @@ class CsvRecords(Iterator[str]):
         quoting: dict[str, Any] = {"quotechar": quotechar} if quotechar else {"quoting": csv.QUOTE_NONE}
         self._reader = csv.reader(self, delimiter=delimiter, strict=True, **quoting)
 
-    def read(self, *, wait: bool = True) -> Record | None:
+    def read(self, *, wait: bool = True) -> RawRecord | None:
         """Return the next record; None at the end, and with `wait=False` also if it has not arrived."""
-        taken: list[Line] = []
-        self._taken, self._wait, self._has_arrived, self._problem = taken, wait, True, ""
+        taken = self._taken = []
+        self._wait, self._has_arrived, self._problem = wait, True, ""
         cells, problem = None, _UNCLOSED
         try:
             cells = next(self._reader, None)
@@ -179,15 +179,15 @@ class CsvRecords(Iterator[str]):
         if not taken:
             return None
         if taken[0].content is None:
-            return Record(taken[0], b"", TOO_LONG)
+            return RawRecord(taken[0], b"", TOO_LONG)
         if len(taken) > 1 and not (cells and self._is_one_record(cells)):
             cells, problem = None, _UNCLOSED
             self._lines.give_back(taken[1:])
             del taken[1:]
         content = b"".join(line.content or b"" for line in taken[:-1]) + taken[-1].text
-        return Record(taken[0], content, problem) if cells is None else Record(taken[0], content, self._problem, cells)
+        return RawRecord(taken[0], content, problem if cells is None else self._problem, cells or ())
 
-    def peek(self) -> Record | None:
+    def peek(self) -> RawRecord | None:
         """Return the next record without taking it."""
         record = self.read()
         self._lines.give_back(self._taken)

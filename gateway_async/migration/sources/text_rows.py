@@ -18,7 +18,7 @@ from gateway_async.migration.rows.builder import build_mapped_row, unreadable_ro
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import TOO_LONG, CsvRecords, Line, Lines, Record, Shard
+from gateway_async.migration.sources.records import TOO_LONG, CsvRecords, Line, LineReader, RawRecord, Shard
 
 _DELIMITERS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(rb"sep=(.)", re.IGNORECASE)
@@ -40,7 +40,7 @@ class TextRows(ABC):
         self.total = shard.end - shard.start if shard else source.total
         self._source = source
         self._shard = shard
-        self._lines = Lines(source)
+        self._lines = LineReader(source)
 
     @property
     def position(self) -> int:
@@ -53,7 +53,7 @@ class TextRows(ABC):
             rows = (self._row(record) for record in records if not record.is_blank)
             yield [row for row in rows if row is not None]
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[RawRecord]:
         """Yield the records, without the header."""
         while (record := self._next_record(wait=True)) is not None:
             yield record
@@ -62,14 +62,14 @@ class TextRows(ABC):
         """Close the file."""
         self._source.close()
 
-    def _ready_records(self) -> Iterator[Record]:
+    def _ready_records(self) -> Iterator[RawRecord]:
         """Wait for a record, and yield it with those that follow without waiting."""
         wait = True
         while (record := self._next_record(wait=wait)) is not None:
             yield record
             wait = False
 
-    def _next_record(self, *, wait: bool) -> Record | None:
+    def _next_record(self, *, wait: bool) -> RawRecord | None:
         """Return the next record of the file or the shard; None at the end, or if none has arrived."""
         record = self._read_record(wait=wait)
         return None if record is None or (self._shard and record.first.start >= self._shard.end) else record
@@ -78,9 +78,9 @@ class TextRows(ABC):
         """Continue at the first record of the shard, if there is one."""
         if self._shard:
             self._source.move_to(self._shard.start)
-            self._lines = Lines(self._source, number=self._shard.first_line)
+            self._lines = LineReader(self._source, number=self._shard.first_line)
 
-    def _row(self, record: Record) -> VaultRow | None:
+    def _row(self, record: RawRecord) -> VaultRow | None:
         """Return a record's row; None if all of its cells are empty."""
         problem, line = record.problem, record.first.number
         if not problem:
@@ -94,10 +94,10 @@ class TextRows(ABC):
         return unreadable_row(problem, line=line, source={self._hidden: text} if text else None)
 
     @abstractmethod
-    def _read_record(self, *, wait: bool) -> Record | None: ...
+    def _read_record(self, *, wait: bool) -> RawRecord | None: ...
 
     @abstractmethod
-    def _content(self, record: Record) -> Any:
+    def _content(self, record: RawRecord) -> Any:
         """Return the content of a record. Raise ValueError for one that cannot be parsed."""
 
     @abstractmethod
@@ -124,7 +124,6 @@ class CsvRows(TextRows):
         self._constants = columns.constants
         # No local variable here has bytes of the file, because an error about the header shows them in its traceback.
         chosen = _take_separator_line(self._lines)
-        _skip_blank_lines(self._lines)
         self.delimiter = delimiter or chosen or _detect_delimiter(self._lines, quotechar)
         self.columns = _names(CsvRecords(self._lines, self.delimiter, quotechar).read())
         self._mapping = columns.map_header(self.columns)
@@ -136,10 +135,10 @@ class CsvRows(TextRows):
         self._start_at_shard()
         self._records = CsvRecords(self._lines, self.delimiter, quotechar, len(self.columns))
 
-    def _read_record(self, *, wait: bool) -> Record | None:
+    def _read_record(self, *, wait: bool) -> RawRecord | None:
         return self._records.read(wait=wait)
 
-    def _content(self, record: Record) -> Sequence[str]:
+    def _content(self, record: RawRecord) -> Sequence[str]:
         """Return the cells of a row; () if all are empty."""
         return record.cells if any(map(str.strip, record.cells)) else ()
 
@@ -163,25 +162,20 @@ class CsvRows(TextRows):
         return source | {SURPLUS: surplus} if surplus else source
 
 
-def _take_separator_line(lines: Lines) -> str:
-    """Take a line such as `sep=;` before the header. Return its delimiter; "" without one."""
-    line = lines.take()
-    if line is None:
-        return ""
-    if separator := _SEPARATOR_LINE.fullmatch(line.text):
-        return separator[1].decode("latin-1")
-    lines.give_back([line])
-    return ""
-
-
-def _skip_blank_lines(lines: Lines) -> None:
+def _take_separator_line(lines: LineReader) -> str:
+    """Take what is before the header: blank lines, and a first line such as `sep=;`. Return its delimiter, or ""."""
+    chosen = ""
     while (line := lines.take()) is not None:
-        if not line.is_blank:
-            return lines.give_back([line])
-    return None
+        separator = _SEPARATOR_LINE.fullmatch(line.text) if line.number == 1 else None
+        if separator:
+            chosen = separator[1].decode("latin-1")
+        elif not line.is_blank:
+            lines.give_back([line])
+            break
+    return chosen
 
 
-def _detect_delimiter(lines: Lines, quotechar: str | None) -> str:
+def _detect_delimiter(lines: LineReader, quotechar: str | None) -> str:
     """Return the delimiter that divides the first record into most cells; those whose quotes fit come first."""
 
     def count_cells(delimiter: str) -> tuple[bool, int]:
@@ -193,7 +187,7 @@ def _detect_delimiter(lines: Lines, quotechar: str | None) -> str:
     return max(_DELIMITERS, key=count_cells)
 
 
-def _names(header: Record | None) -> tuple[str, ...]:
+def _names(header: RawRecord | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in header.cells) if header else ()
     problem = header.problem if header else ""
     problem = problem or (_NUL if any("\0" in name for name in names) else "")
@@ -242,11 +236,11 @@ class JsonRows(TextRows):
         self._lines.give_back(taken)
         return line.text.strip() if line else b""
 
-    def _read_record(self, *, wait: bool) -> Record | None:
+    def _read_record(self, *, wait: bool) -> RawRecord | None:
         line = self._lines.take(wait=wait)
-        return line and Record(line, line.text, TOO_LONG if line.content is None else "")
+        return line and RawRecord(line, line.text, TOO_LONG if line.content is None else "")
 
-    def _content(self, record: Record) -> tuple[Sequence[str], dict[str, Any]]:
+    def _content(self, record: RawRecord) -> tuple[Sequence[str], dict[str, Any]]:
         """Return the names of an object, including repeated ones, and its values."""
         text = self._source.decode(record.content)
         try:
