@@ -111,10 +111,8 @@ class LineReader:
 
     def _add(self, content: bytes) -> None:
         size = self._dropped + len(content)
-        line = Line(self._number, self._start, content)
-        if self._dropped or (size > self.longest and len(line.text) > self.longest):
-            line = line._replace(content=None)
-        self._ready.append(line)
+        is_too_long = size > self.longest and (self._dropped or len(content.rstrip(b"\r\n")) > self.longest)
+        self._ready.append(Line(self._number, self._start, None if is_too_long else content))
         self._number += 1
         self._start += size
         self._dropped = 0
