@@ -2,7 +2,6 @@
 
 import os
 import queue
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -23,7 +22,9 @@ from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
+from tests.support.killed_programs import keep_intents
 from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
+from tests.support.processes import start_function
 from tests.support.sqlite_files import full_disk
 from tests.support.waiting import until
 
@@ -315,37 +316,13 @@ async def test_a_cancelled_intent_is_not_open_once_resolved(ledger: Ledger) -> N
 
 # --- what it survives
 
-CHILD = """
-import sys, anyio, attrs
-from gateway_async import Intent, PostgresLedger, SqliteLedger
-from datetime import UTC, datetime, timedelta
-from functools import partial
-now = datetime.now(UTC)
-async def main():
-    ledger = eval(sys.argv[1])
-    async def keep(name):
-        for number in range(10**9):
-            id = f"{name}-{number}"
-            await ledger.record_intent(Intent(id=id, call="c", resource="r", api_id=id, location_id=None,
-                terminal_id=sys.argv[2] or None, sent_at=now, conclusive_at=now + timedelta(hours=1),
-                sent={}, outcome_query=None))
-            sys.stdout.write(f"kept {id}\\n"); sys.stdout.flush()
-            if number % 2:
-                await ledger.record_outcome(id, "done")
-    async with anyio.create_task_group() as tasks:
-        for name in "abcdefgh":
-            tasks.start_soon(keep, name)
-anyio.run(main)
-"""
-
 
 def killed(store: LedgerStore, lines: int, terminal: str = "") -> list[str]:
     """The ids that a process had kept, as it said before it was killed after so many."""
-    command = [sys.executable, "-c", CHILD, store.source, terminal]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
+    with start_function(keep_intents, store.source, terminal) as process:
+        said = [process.wait_for("kept ") for _ in range(lines)]
+        process.kill()
         assert process.stdout
-        said = [process.stdout.readline() for _ in range(lines)]
-        process.send_signal(signal.SIGKILL)
         said += process.stdout.readlines()
     return [line.split()[1] for line in said if line.startswith("kept ") and line.endswith("\n")]
 

@@ -1,7 +1,5 @@
 """Programs that change what they list, against the sandbox: they reach every record."""
 
-import os
-import sys
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
@@ -12,6 +10,7 @@ from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionCreat
 from gateway_async._execution import pages
 from gateway_async.postbacks import Postback, PostbackReceiver
 from gateway_async.sandbox import Sandbox
+from tests.support.processes import start
 
 pytestmark = pytest.mark.anyio
 
@@ -87,15 +86,13 @@ async def test_catching_up(gateway: AsyncGateway, sandbox: Sandbox) -> None:
 async def test_command(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """`gateway-async list` lists every record, although its reader deletes each contact."""
     made = await make_contacts(gateway, 100)
-    command = [sys.executable, "-m", "gateway_async", "list", "contacts", "--last-name", "Old", "--page-size", "10"]
     printed: list[str] = []
-    async with await anyio.open_process(command, env={**os.environ, **sandbox.environment()}, stderr=None) as process:
+    options = ("list", "contacts", "--last-name", "Old", "--page-size", "10")
+    with start(*options, **sandbox.environment()) as process:
         assert process.stdout is not None
-        rest = ""
-        async for chunk in process.stdout:
-            *lines, rest = (rest + chunk.decode()).split("\n")
-            for line in lines:
-                printed += [name for name in made if f'"{name}"' in line]
-                await gateway.contacts.delete(printed[-1])
+        while line := await anyio.to_thread.run_sync(process.stdout.readline):
+            printed += [name for name in made if f'"{name}"' in line]
+            await gateway.contacts.delete(printed[-1])
+        assert (await anyio.to_thread.run_sync(process.collect)).stderr == ""
     assert process.returncode == 0
     assert sorted(printed) == sorted(made)

@@ -1,8 +1,5 @@
 """A program is killed during a payment; the next one finds the outcome."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +21,8 @@ from gateway_async import (
 )
 from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
+from tests.support.killed_programs import facts_of, make_call
+from tests.support.processes import start_function
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -37,22 +36,6 @@ SALE = TransactionCreate(
     cvv="999",
     transaction_api_id="crashed",
 )
-PROGRAM = """
-import json, sys, anyio
-from gateway_async import *
-facts = json.loads(sys.argv[1])
-from datetime import UTC, datetime, timedelta
-from gateway_async._execution import recorder as books
-books._utc_now = lambda: datetime.now(UTC) + timedelta(seconds=float(sys.argv[4]))
-async def main():
-    async with AsyncGateway(
-        facts["base_url"], developer_id=facts["developer_id"], location_id=facts["location_id"],
-        credentials=UserApiKey(facts["user_id"], facts["user_api_key"]), ledger=SqliteLedger(sys.argv[2]),
-    ) as gateway:
-        print("ready", flush=True)
-        await eval(sys.argv[3])
-anyio.run(main)
-"""
 SELL = """gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50",
     account_number="4111111111111111", exp_date="1230", transaction_api_id="crashed"))"""
 SELL_AT_TERMINAL = """gateway.router_transactions.create(RouterTransactionCreate(action="sale",
@@ -68,16 +51,9 @@ def path(tmp_path: Path) -> Path:
 @contextmanager
 def program(sandbox: Sandbox, path: Path, call: str, clock: float = 0) -> Iterator[None]:
     """A program that makes a call, and is killed when the test has seen enough; its clock is `clock` seconds ahead."""
-    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
-    facts = json.dumps({name: getattr(sandbox, name) for name in names})
-    command = [sys.executable, "-c", PROGRAM, facts, str(path), call, str(clock)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
-        try:
-            assert process.stdout
-            assert process.stdout.readline() == "ready\n"
-            yield
-        finally:
-            process.kill()
+    with start_function(make_call, facts_of(sandbox), str(path), call, clock) as process:
+        process.wait_for("ready")
+        yield
 
 
 async def recover(sandbox: Sandbox, path: Path, **options: Any) -> list[tuple[Any, ...]]:

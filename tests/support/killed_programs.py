@@ -1,0 +1,92 @@
+"""Programs that tests run in processes of their own (`start_function`), most of them to kill them."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+import anyio
+
+import gateway_async
+from gateway_async import AsyncGateway, Intent, RedisTerminalLease, RouterTransactionCreate, SqliteLedger, UserApiKey
+from gateway_async._execution import recorder
+from gateway_async.sandbox import Sandbox
+
+__all__ = ["facts_of", "keep_intents", "make_call", "sell_at_terminal"]
+
+
+def facts_of(sandbox: Sandbox) -> dict[str, str]:
+    """Return the address, credentials and ids that the programs need."""
+    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
+    return {name: getattr(sandbox, name) for name in names}
+
+
+def make_call(facts: Mapping[str, str], ledger: str, call: str, clock: float) -> None:
+    """Print a line, and make a call, which is an expression; the clock of its intent is `clock` seconds ahead."""
+
+    async def run() -> None:
+        async with _gateway(facts, ledger=SqliteLedger(ledger)) as gateway:
+            _print("ready")
+            await eval(call, vars(gateway_async) | {"gateway": gateway, "facts": facts})  # noqa: S307  our own
+
+    with patch.object(recorder, "_utc_now", lambda: datetime.now(UTC) + timedelta(seconds=clock)):
+        anyio.run(run)
+
+
+def sell_at_terminal(facts: Mapping[str, str], redis: str, owner: str, sales: int, seconds: float) -> None:
+    """Make sales at one terminal at once, under a lease; print a line before the first, and their ids."""
+
+    async def run() -> None:
+        lease = RedisTerminalLease(redis, owner=owner, seconds=seconds)
+        sale = RouterTransactionCreate(action="sale", terminal_id=facts["terminal_id"], transaction_amount="1.00")
+        async with _gateway(facts, terminal_lease=lease) as gateway:
+            _print("ready")
+            made = await asyncio.gather(*(gateway.router_transactions.create(sale) for _ in range(sales)))
+            _print(json.dumps([each.transaction_api_id for each in made]))
+
+    asyncio.run(run())
+
+
+def keep_intents(source: str, terminal: str) -> None:
+    """Record intents in a ledger, and an outcome for each second one, until killed; print each id when it is kept."""
+
+    async def keep(ledger: Any, name: str) -> None:
+        number, now = 0, datetime.now(UTC)
+        while True:
+            intent = Intent(
+                id=f"{name}-{number}",
+                call="c",
+                resource="r",
+                api_id=f"{name}-{number}",
+                location_id=None,
+                terminal_id=terminal or None,
+                sent_at=now,
+                conclusive_at=now + timedelta(hours=1),
+                sent={},
+                outcome_query=None,
+            )
+            await ledger.record_intent(intent)
+            _print(f"kept {intent.id}")
+            if number % 2:
+                await ledger.record_outcome(intent.id, "done")
+            number += 1
+
+    async def run() -> None:
+        ledger = eval(source, vars(gateway_async).copy())  # noqa: S307  our own
+        async with anyio.create_task_group() as tasks:
+            for name in "abcdefgh":
+                tasks.start_soon(keep, ledger, name)
+
+    anyio.run(run)
+
+
+def _gateway(facts: Mapping[str, str], **options: Any) -> AsyncGateway:
+    credentials = UserApiKey(facts["user_id"], facts["user_api_key"])
+    known: dict[str, Any] = {name: facts[name] for name in ("developer_id", "location_id")}
+    return AsyncGateway(facts["base_url"], credentials=credentials, **known, **options)
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
