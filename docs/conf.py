@@ -1,5 +1,6 @@
 """Settings of the documentation site; `nox -s docs` builds it."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -46,11 +47,13 @@ html_theme = "furo"
 html_title = f"gateway-async {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_logo = html_favicon = "_static/logo.svg"
+_LOGO = "../gateway_async/sandbox/pages/static/logo.svg"
+html_logo = html_favicon = _LOGO
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
-_ACCENTS = {"light": "#0f766e", "dark": "#5eead4"}  # the colors of the logo
+_COLORS = re.findall(r"stroke: (#\w+)", (Path(__file__).parent / _LOGO).read_text())
+_ACCENTS = dict(zip(("light", "dark"), _COLORS, strict=True))
 html_theme_options = {"navigation_with_keys": True} | {
     f"{scheme}_css_variables": {
         "color-brand-primary": accent,

@@ -19,6 +19,11 @@ HEADLINE = re.compile(r"^\S.* ─{3,}$")
 CURSOR = re.compile(r"^.*\x1b\[2K|\x1b\[[?\d;]*[A-Zhl]", re.MULTILINE)
 """Live lines that were overwritten, and the movements of the cursor."""
 
+LOGO = Path(__file__).parents[2] / "gateway_async/sandbox/pages/static/logo.svg"
+ACCENT = re.findall(r"stroke: (#\w+)", LOGO.read_text(encoding="utf-8"))[1]
+CYAN = "#68a0b3"
+"""What Rich draws for the cyan of a terminal, in which the demo prints headlines."""
+
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
@@ -38,9 +43,8 @@ def draw(output: str) -> str:
         if part in PARTS:
             console.print(line)
     picture = console.export_svg(title="gateway-async demo", unique_id="demo")
-    return FONTS.sub(
-        "", picture
-    )  # no reader's browser has to load a font from elsewhere
+    # no reader's browser has to load a font from elsewhere
+    return FONTS.sub("", picture).replace(CYAN, ACCENT)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 The sources are a part of Mermaid's language: participants, messages and notes. `->>` is a request, `-->>` a response,
 and `--x` a response that is lost. A note that begins with ✕ is a failure. In a diagram of states,
-comments place them: each `%%` is a row, and `.` an empty place.
+comments place them: each `%%` is a row, and `.` an empty place. `<-->` goes both ways.
 """
 
 import html
@@ -29,27 +29,34 @@ BOX: Final = 84 + 52j
 """The height of a row of states, and the size of a state: width and height."""
 
 TIP: Final = (
-    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
     '<path class="tip" d="M0 0l8 4-8 4z"/></marker>'
 )
 MIN_LABEL: Final = 124
 HEAD: Final = 42
+_LOGO: Final = "gateway_async/sandbox/pages/static/logo.svg"
+ACCENTS: Final = re.findall(
+    r"stroke: (#\w+)",
+    (Path(__file__).parents[2] / _LOGO).read_text(encoding="utf-8"),
+)
+"""The colors of the logo, on light and on dark."""
+
 STYLE: Final = """\
 text { font: 12px system-ui, sans-serif; fill: #24292f; text-anchor: middle }
 .head { font-weight: 600 } .label { stroke: #ffffff; stroke-width: 4px; paint-order: stroke; stroke-linejoin: round }
 .background { fill: #ffffff; stroke: #d0d7de } .life { stroke: #afb8c1; stroke-dasharray: 2 3 }
 .message, .response, .lost { stroke: #24292f; stroke-width: 1.3; fill: none } .response, .lost { stroke-dasharray: 5 3 }
-.tip { fill: #24292f } .participant { fill: #e6f4f1; stroke: #0f766e } .note { fill: #f6f8fa; stroke: #d0d7de }
+.tip { fill: #24292f } .participant { fill: #e6f4f1; stroke: LIGHT } .note { fill: #f6f8fa; stroke: #d0d7de }
 .failure { fill: #ffebe9; stroke: #cf222e } .lost { stroke: #cf222e } .cross { stroke: #cf222e; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .label { stroke: #131416 } .background { fill: #131416; stroke: #30363d }
 .life { stroke: #57606a } .message, .response { stroke: #e6edf3 } .tip { fill: #e6edf3 }
-.participant { fill: #10312d; stroke: #5eead4 } .note { fill: #21262d; stroke: #444c56 }
+.participant { fill: #10312d; stroke: DARK } .note { fill: #21262d; stroke: #444c56 }
 .failure { fill: #3c1618; stroke: #ff7b72 } .lost, .cross { stroke: #ff7b72 } }
-"""
+""".replace("LIGHT", ACCENTS[0]).replace("DARK", ACCENTS[1])
 
 _STATE: Final = re.compile(r'state "(.+)" as (\w+)')
-_TRANSITION: Final = re.compile(r"(\w+) --> (\w+)(?:: (.+))?")
+_TRANSITION: Final = re.compile(r"(\w+) (<?)--> (\w+)(?:: (.+))?")
 _PARTICIPANT: Final = re.compile(r"participant (\w+)(?: as (.+))?")
 _NOTE: Final = re.compile(r"Note over (\w+)(?:,(\w+))?: (.+)")
 _MESSAGE: Final = re.compile(r"(\w+)(->>|-->>|--x)(\w+): (.+)")
@@ -86,6 +93,7 @@ class Transition(NamedTuple):
     before: str
     after: str
     text: str
+    is_return: bool = False
 
 
 class StateDiagram(NamedTuple):
@@ -119,7 +127,9 @@ def _read_states(source: str) -> StateDiagram:
         elif found := _STATE.fullmatch(line):
             names[found[2]] = found[1]
         elif found := _TRANSITION.fullmatch(line):
-            transitions.append(Transition(found[1], found[2], found[3] or ""))
+            transitions.append(Transition(found[1], found[3], found[4] or ""))
+            if found[2]:
+                transitions.append(Transition(found[3], found[1], "", is_return=True))
         elif line:
             msg = f"not a row, a state or a transition: {line!r}"
             raise ValueError(msg)
@@ -162,8 +172,15 @@ def _draw_states(diagram: StateDiagram) -> str:
     }
     shapes = [TIP]
     labels: list[str] = []
-    pairs = {(each.before, each.after) for each in diagram.transitions}
-    for before, after, text in diagram.transitions:
+    pairs = {
+        (each.before, each.after) for each in diagram.transitions if not each.is_return
+    }
+    returns = {
+        (each.after, each.before) for each in diagram.transitions if each.is_return
+    }
+    for before, after, text, is_return in diagram.transitions:
+        if is_return:
+            continue
         start, end = centers[before], centers[after]
         others = [
             center for state, center in centers.items() if state not in (before, after)
@@ -174,8 +191,11 @@ def _draw_states(diagram: StateDiagram) -> str:
         normal = (end - start) / abs(end - start) * 1j
         control = (start + end) / 2 + 2 * bend * normal
         first, last = _leave(start, control), _leave(end, control)
+        tips = 'marker-end="url(#tip)"'
+        if (before, after) in returns:
+            tips += ' marker-start="url(#tip)"'
         shapes.append(
-            f'<path class="message" marker-end="url(#tip)" d="M{_at(first)}Q{_at(control)} {_at(last)}"/>'
+            f'<path class="message" {tips} d="M{_at(first)}Q{_at(control)} {_at(last)}"/>'
         )
         middle = first / 4 + control / 2 + last / 4
         if bend:

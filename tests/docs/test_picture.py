@@ -12,6 +12,7 @@ import pytest
 
 from gateway_async.sandbox.state_machines.machine import StateMachine
 from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE
+from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE
 from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE
 from gateway_async.sandbox.state_machines.transactions import TRANSACTION_MACHINE
 
@@ -67,7 +68,12 @@ def test_a_line_outside_the_language_of_diagrams_is_refused() -> None:
         PEN["read"]("sequenceDiagram\nloop until it works")
 
 
-MACHINES = {"transaction": TRANSACTION_MACHINE, "batch": BATCH_MACHINE, "paylink": PAYLINK_MACHINE}
+MACHINES = {
+    "transaction": TRANSACTION_MACHINE,
+    "batch": BATCH_MACHINE,
+    "invoice": INVOICE_MACHINE,
+    "paylink": PAYLINK_MACHINE,
+}
 
 
 @pytest.mark.parametrize(("name", "machine"), MACHINES.items(), ids=list(MACHINES))
@@ -78,3 +84,19 @@ def test_states(name: str, machine: StateMachine[Any, Any]) -> None:
     drawn = sorted((diagram.names[each.before], diagram.names[each.after]) for each in diagram.transitions)
     changes = {(str(before), str(after)) for (before, _), after in machine.transitions.items() if before != after}
     assert drawn == sorted(changes)
+
+
+STYLES = {
+    "sandbox/pages/static/site.css": r"--accent: (#\w+)",
+    "migration/output/report.css": r"--rate: (#\w+)",
+}
+
+
+@pytest.mark.parametrize(("style", "accent"), STYLES.items(), ids=str)
+def test_accents(style: str, accent: str) -> None:
+    """The sandbox's pages and the report of a migration have the two colors of the logo: light and dark."""
+    logo = (PACKAGE / "sandbox/pages/static/logo.svg").read_text(encoding="utf-8")
+    colors = re.findall(r"stroke: (#\w+)", logo)
+    assert len(colors) == 2
+    assert re.findall(accent, (PACKAGE / style).read_text(encoding="utf-8")) == colors
+    assert colors[1] in read(PICTURE)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import floor, log10
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import mask_text
@@ -177,6 +178,7 @@ _TONES: Final[Mapping[RowState, str]] = {
     RowState.SENDING: "warn",
 }
 _FOLDER: Final = Path(__file__).parent
+_LOGO: Final = _FOLDER.parents[1] / "sandbox/pages/static/logo.svg"
 _MAX_FAILURES: Final = 10
 
 
@@ -191,6 +193,7 @@ def _template() -> Any:
     jinja2 = import_extra("jinja2", extra="cli", user="the HTML report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["number"] = lambda value: f"{value:,.0f}"
+    environment.globals["icon"] = f"data:image/svg+xml,{quote(_LOGO.read_text(encoding='utf-8'))}"
     for name, file in (("style", "report.css"), ("script", "report.js")):
         text = (_FOLDER / file).read_text(encoding="utf-8")
         environment.globals[name] = environment.filters["safe"](text)
