@@ -34,7 +34,6 @@ TOP_LEVEL = {
 
 
 def build(folder: Path) -> dict[str, Path]:
-    """Build the wheel and the sdist, and return them by their suffix."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True)  # noqa: S603
     return {path.suffix: path for path in folder.iterdir()}
@@ -48,7 +47,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def metadata(built: dict[str, Path]) -> Message:
-    """Return the metadata of the wheel."""
     with zipfile.ZipFile(built[".whl"]) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         return message_from_bytes(wheel.read(name))

@@ -44,7 +44,6 @@ VAULT_DATA = (
 
 
 def payform(fields: Mapping[str, Any] = SALE, **changes: Any) -> str:
-    """Return the URL of a payment form."""
     options: dict[str, Any] = {**SIGNER, "now": NOW, **changes}
     return payform_url(options.pop("base_url", BASE), fields, **options)
 

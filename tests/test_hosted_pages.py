@@ -24,7 +24,6 @@ ENCRYPTED = (
 
 
 def page_url(settings: Any = SETTINGS, **changes: Any) -> str:
-    """Return the URL of a page."""
     options: dict[str, Any] = {"base_url": BASE, "page_id": PAGE, "encryption_key": KEY, **changes}
     return hosted_page_url(options.pop("base_url"), options.pop("page_id"), settings, **options)
 

@@ -173,7 +173,6 @@ def echo(request: httpx.Request) -> httpx.Response:
 
 
 def lose(request: httpx.Request) -> httpx.Response:
-    """Lose the response."""
     raise httpx.ReadError("connection lost", request=request)
 
 

@@ -64,7 +64,6 @@ SHARED = {"opentelemetry": "opentelemetry-api"}
 
 
 def distribution(module: str, named: Mapping[str, list[str]]) -> str:
-    """Return the distribution of a module."""
     package = module.split(".", maxsplit=1)[0]
     return canonicalize_name(SHARED.get(package) or named[package][0])
 

@@ -52,12 +52,10 @@ async def pay(gateway: AsyncGateway) -> object:
 
 
 async def store_card(gateway: AsyncGateway) -> object:
-    """Store a card."""
     return await gateway.account_vaults.create(ga.CardVaultCreate(account_number=CARD, exp_date="1230"))
 
 
 async def store_bank_account(gateway: AsyncGateway) -> object:
-    """Store a bank account."""
     return await gateway.account_vaults.create(
         ga.AchVaultCreate(
             account_number=BANK_ACCOUNT,

@@ -30,7 +30,6 @@ def receiver() -> Iterator[Receiver]:
 
 
 async def bill(gateway: AsyncGateway, **fields: Any) -> QuickInvoice:
-    """Create an invoice over 21.00."""
     items = {"Soup": Decimal("10.00"), "Tea": Decimal("11.00")}
     known: dict[str, Any] = {"title": "Lunch", "due_date": date(2030, 1, 31), "item_list": items}
     return await gateway.quick_invoices.create(QuickInvoiceCreate(**known | fields))
@@ -44,7 +43,6 @@ async def open_bill(visitor: Visitor, gateway: AsyncGateway, invoice: QuickInvoi
 
 
 async def enter_card(page: Page) -> None:
-    """Type a card."""
     await page.get_by_label("Card number").fill("4111 1111 1111 1111")
     await page.get_by_label("Expiration").fill("12/30")
     await page.get_by_label("Security code").fill("999")
@@ -52,7 +50,6 @@ async def enter_card(page: Page) -> None:
 
 
 async def pay(page: Page) -> None:
-    """Submit the form."""
     await page.get_by_role("button", name="Pay").click()
 
 

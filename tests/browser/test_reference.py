@@ -13,7 +13,6 @@ SLOW = 60_000
 
 
 async def open_reference(visitor: Visitor, operation: str = "") -> Page:
-    """Open the reference, or one of its operations."""
     page = await visitor.open(f"/reference{operation}")
     page.set_default_timeout(SLOW)
     await page.locator(".opblock-tag").first.wait_for()

@@ -34,12 +34,10 @@ def sell(gateway: AsyncGateway, sandbox: Sandbox) -> Sell:
 
 
 def device(page: Page, title: str = "Counter") -> Locator:
-    """Find a terminal on a page."""
     return page.get_by_role("region", name=title)
 
 
 async def press(terminal: Locator, key: str) -> None:
-    """Press a key of a terminal."""
     await terminal.get_by_role("button", name=key).click()
 
 

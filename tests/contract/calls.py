@@ -1,6 +1,7 @@
 """Every method of the SDK, called once; the records that it needs are created before.
 
 The calls to create, read, list, change and delete come from `record_types.py`, and the others are listed here.
+A function that is named after a record creates one, and returns its id.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,13 +20,11 @@ from .sdk_matrix import make_request
 
 
 def invoice(raw_client: RawClient, **fields: Any) -> str:
-    """Return the id of an open invoice over 12.50."""
     items = {"title": "Tea", "due_date": "2030-01-31", "item_list": {"Tea": 12.5}, "email": "tea@example.test"}
     return str(raw_client.made("/v2/quickinvoices", "quickinvoice", **items | fields)["id"])
 
 
 def closed_invoice(raw_client: RawClient) -> str:
-    """Return the id of a closed invoice."""
     invoice_id = invoice(raw_client)
     assert raw_client.put(f"/v2/quickinvoices/{invoice_id}", "quickinvoice", {"status_id": 0}).is_success
     return invoice_id
@@ -48,50 +47,42 @@ def attached(raw_client: RawClient) -> tuple[str, str]:
 
 
 def paylink(raw_client: RawClient) -> str:
-    """Return the id of a paylink."""
     fields = {"amount_due": 12.5, "email": "tea@example.test"}
     return str(raw_client.made("/v2/paylinks", "paylink", **fields)["id"])
 
 
 def open_batch(raw_client: RawClient) -> str:
-    """Return the id of an open batch."""
     raw_client.sale()
     (batch,) = raw_client.http.get("/v2/transactionbatches?is_open=1&page_size=1").json()["transactionbatches"]
     return str(batch["id"])
 
 
 def config(raw_client: RawClient) -> str:
-    """Return the id of a postback config."""
     return str(raw_client.made("/v2/postbackconfigs", "postbackconfig", resource="contact", url=RECEIVER)["id"])
 
 
 def recurring(raw_client: RawClient, **fields: Any) -> str:
-    """Return the id of a monthly installment plan."""
     said: dict[str, Any] = {"account_vault_id": raw_client.vault()["id"], "transaction_amount": "10.00"}
     said |= {"interval": 1, "interval_type": "m", "start_date": "2030-01-31", "installment_total_count": 20}
     return str(raw_client.made("/v2/recurrings", "recurring", **said | fields)["id"])
 
 
 def held_recurring(raw_client: RawClient) -> str:
-    """Return the id of a recurring that is on hold."""
     recurring_id = recurring(raw_client)
     assert raw_client.http.post(f"/v2/recurrings/{recurring_id}/placeOnHold").is_success
     return recurring_id
 
 
 def tag(raw_client: RawClient) -> str:
-    """Return the id of a tag."""
     return str(raw_client.made("/v2/tags", "tag", title="Tea")["id"])
 
 
 def note(raw_client: RawClient) -> str:
-    """Return the id of a note about a new contact."""
     about = {"resource": "Contact", "resource_id": raw_client.contact()["id"], "note": "Tea"}
     return str(raw_client.post("/v2/notes", "note", about).json()["note"]["id"])
 
 
 def location(raw_client: RawClient) -> str:
-    """Return the id of a location below the first one."""
     return str(raw_client.post("/v2/locations", "location", branch(raw_client)).json()["location"]["id"])
 
 
@@ -101,7 +92,6 @@ def branch(raw_client: RawClient) -> dict[str, Any]:
 
 
 def terminal(raw_client: RawClient) -> str:
-    """Return the id of a new terminal."""
     return str(raw_client.made("/v2/terminals", "terminal", **DEVICE)["id"])
 
 
@@ -110,12 +100,10 @@ DEVICE = {"serial_number": "1234567890", "terminal_manufacturer_id": "1", "termi
 
 
 def user(raw_client: RawClient) -> str:
-    """Return the id of a new user."""
     return str(raw_client.post("/v2/users", "user", {"first_name": "Ada"}).json()["user"]["id"])
 
 
 def role(raw_client: RawClient) -> str:
-    """Return the id of a role of a new user."""
     return str(raw_client.post("/v2/authroleusers", "authroleuser", new_role(raw_client)).json()["authroleuser"]["id"])
 
 
@@ -137,7 +125,6 @@ def refused_check(raw_client: RawClient) -> str:
 
 
 def voided_check(raw_client: RawClient) -> str:
-    """Return the id of a voided check."""
     check_id = str(raw_client.made("/v2/transactions", "transaction", **CHECK, transaction_amount="12.50")["id"])
     assert raw_client.put(f"/v2/transactions/{check_id}", "transaction", {"action": "void"}).is_success
     return check_id
@@ -148,7 +135,6 @@ def _payments(gateway: AsyncGateway) -> UntypedResource:
 
 
 def hosted_page(raw_client: RawClient) -> str:
-    """Return the id of a hosted payment page."""
     return str(raw_client.made("/v2/hostedpaymentpages", "hostedpaymentpage", title="Tea")["id"])
 
 
@@ -157,7 +143,6 @@ def _hosted_pages(gateway: AsyncGateway) -> UntypedResource:
 
 
 def token(raw_client: RawClient) -> str:
-    """Return a new token of the sandbox's user."""
     login = {name: getattr(raw_client.info, name) for name in ("username", "password", "domain")}
     return str(raw_client.http.post("/v2/token", json=login).json()["token"]["token"])
 

@@ -80,7 +80,6 @@ class FieldTable:
 
     @cached_property
     def by_name(self) -> dict[str, Row]:
-        """The rows by field name."""
         return {row.name: row for row in self.rows}
 
 

@@ -42,7 +42,6 @@ class RawClient:
         self.anonymous = _client(self.info)
 
     def close(self) -> None:
-        """Leave."""
         self.http.close()
         self.anonymous.close()
 
@@ -52,16 +51,13 @@ class RawClient:
         self._given.clear()
 
     def another_client(self) -> httpx.Client:
-        """Return a client with the user's key and its own connections."""
         names = ("developer_id", "user_id", "user_api_key")
         return _client(self.info, {name.replace("_", "-"): getattr(self.info, name) for name in names})
 
     def post(self, path: str, wrapper: str, record: Any) -> httpx.Response:
-        """POST a record in its wrapper; the token request has none."""
         return self.http.post(path, json={wrapper: record} if wrapper else record)
 
     def put(self, path: str, wrapper: str, record: Any) -> httpx.Response:
-        """PUT a record in its wrapper."""
         return self.http.put(path, json={wrapper: record})
 
     def made(self, path: str, wrapper: str, **fields: Any) -> dict[str, Any]:
@@ -72,7 +68,6 @@ class RawClient:
         return record
 
     def own_id(self, length: int) -> str:
-        """An integrator id of a length that nothing has yet."""
         number, digits = self._given[length], ""
         self._given[length] += 1
         while len(digits) < length and (number or not digits):
@@ -90,7 +85,6 @@ class RawClient:
         return self.made("/v2/transactions", "transaction", **sale | fields)
 
     def vault(self, **fields: Any) -> dict[str, Any]:
-        """A stored card, or an account of other fields; `...` leaves one out."""
         card = {"payment_method": "cc", "account_number": VISA, "exp_date": "1230"}
         kept = {name: value for name, value in (card | fields).items() if value is not ...}
         return self.made("/v2/accountvaults", "accountvault", **kept)
@@ -101,12 +95,10 @@ class RawClient:
         return self.made("/v2/quickinvoices", "quickinvoice", **due | fields)
 
     def location_api_id(self) -> str:
-        """The integrator id of the location."""
         contact = self.http.get(f"/v2/contacts/{self.info.contact_id}?expand=location").json()["contact"]
         return str(contact["location"]["location_api_id"])
 
     def contact(self, **fields: Any) -> dict[str, Any]:
-        """A contact."""
         return self.made("/v2/contacts", "contact", last_name="Smith", **fields)
 
 
@@ -121,29 +113,22 @@ class FakeClient:
         username, password, domain = "user", "password", "domain"
 
     def own_id(self, length: int) -> str:
-        """An integrator id."""
         return "x" * length
 
     def ticket(self) -> str:
-        """A ticket."""
         return "t" * 24
 
     def sale(self, **fields: Any) -> dict[str, Any]:
-        """A sale."""
         return {"id": "c" * 24, **fields}
 
     def vault(self, **fields: Any) -> dict[str, Any]:
-        """A stored card."""
         return {"id": "d" * 24, **fields}
 
     def contact(self, **fields: Any) -> dict[str, Any]:
-        """A contact."""
         return {"id": "e" * 24, **fields}
 
     def invoice(self, **fields: Any) -> dict[str, Any]:
-        """An invoice."""
         return {"id": "f" * 24, **fields}
 
     def location_api_id(self) -> str:
-        """The integrator id of the location."""
         return "location"

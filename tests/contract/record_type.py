@@ -103,16 +103,13 @@ class RecordType:
         return self.table.name
 
     def create_mode(self, recipe: Recipe) -> CreateMode:
-        """Return the way that a recipe names."""
         return next(create_mode for create_mode in self.create_modes if recipe.create_mode in ("", create_mode.name))
 
     def make(self, raw_client: Any) -> str:
-        """Create a record, and return its id."""
         response = raw_client.post(self.path, self.wrapper, self.create_modes[0].body(raw_client))
         assert response.is_success, response.text
         return str(response.json()[self.response]["id"])
 
     def recipes_of(self, name: str) -> tuple[Recipe, ...]:
-        """Return the recipes for a field."""
         found = self.recipes.get(name, Recipe())
         return found if isinstance(found, tuple) else (found,)

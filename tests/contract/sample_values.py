@@ -12,12 +12,10 @@ TRACK = f";{VISA}=30121010000012345678?"
 
 
 def address(_desk: Any, length: int) -> str:
-    """Return an e-mail address."""
     return "a@b.test".rjust(length, "a")[-length:] if length else ""
 
 
 def phone(_desk: Any, length: int) -> str:
-    """Return a telephone number."""
     return ("2125550123" * 2)[:length]
 
 
@@ -66,7 +64,6 @@ def locations_id(raw_client: Any, length: int) -> str:
 
 
 def picture(_desk: Any, length: int) -> str:
-    """Return base64 text."""
     return "aGk=" * (length // 4) + "a" * (length % 4)
 
 

@@ -94,7 +94,6 @@ class Draft:
         return _FAMILIES.get("/".join(self.operation.partition(" ")[2].split("/")[:3]))
 
     def send(self, http: httpx.Client) -> httpx.Response:
-        """Send the request, and return the response."""
         method, _, pattern = self.asks.partition(" ")
         url = _fill(pattern, self.ids) + (f"?{urlencode(self.query)}" if self.query else "")
         sent = self._body()
@@ -102,7 +101,6 @@ class Draft:
         return http.request(method, url, headers=headers, timeout=DEADLINE, **sent)
 
     def about(self, record_id: str) -> "Draft":
-        """The same about another record."""
         return attrs.evolve(self, ids=(record_id, *self.ids[1:]))
 
     def _body(self) -> dict[str, Any]:

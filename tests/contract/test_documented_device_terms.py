@@ -21,7 +21,6 @@ RESPONSE = {
 
 @pytest.fixture
 def device_terms(side: Side, raw_client: RawClient) -> Family:
-    """The device terms on one side."""
     return family_of(side, raw_client, "deviceterms", "deviceterm", "device_terms_api_id")
 
 

@@ -26,7 +26,6 @@ API_ID = {"id": "transaction_api_id", "value": "<b>order-1001", "visible": False
 
 
 def page(raw_client: RawClient, **fields: Any) -> dict[str, Any]:
-    """Create a page."""
     return raw_client.made(PATH, WRAPPER, **{"title": "Tea", "encryption_key": KEY} | fields)
 
 

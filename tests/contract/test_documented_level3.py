@@ -83,13 +83,11 @@ def allowed(sandbox: Sandbox) -> Iterator[None]:
 
 @pytest.fixture
 def level3s(side: Side, raw_client: RawClient) -> Family:
-    """The level 3 data on one side."""
     return family_of(side, raw_client, "transactionlevel3s", "transactionlevel3")
 
 
 @pytest.fixture(scope="module")
 def sales(raw_client: RawClient) -> dict[str, str]:
-    """The ids of a sale with each card."""
     return {brand: raw_client.sale(account_number=number)["id"] for brand, number in CARDS.items()}
 
 

@@ -22,7 +22,6 @@ def make_user(record_side: RecordSide, *, role: int | None = 1, **fields: Any) -
 
 
 def log_in(raw_client: RawClient, username: str, password: str) -> httpx.Response:
-    """Log in at the domain of the sandbox's user."""
     login = {"username": username, "password": password, "domain": raw_client.info.domain}
     return raw_client.post("/v2/token", "", login)
 

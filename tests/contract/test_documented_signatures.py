@@ -14,13 +14,11 @@ RESOURCES = ("AccountVault", "Transaction", "Recurring")
 
 @pytest.fixture
 def signatures(side: Side, raw_client: RawClient) -> Family:
-    """The signatures on one side."""
     return family_of(side, raw_client, "signatures", "signature")
 
 
 @pytest.fixture
 def recurring(raw_client: RawClient) -> dict[str, Any]:
-    """A recurring."""
     facts: dict[str, Any] = {"interval": 1, "interval_type": "m", "start_date": "2030-01-31"}
     vault = raw_client.vault()
     return raw_client.made(

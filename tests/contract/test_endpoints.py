@@ -20,7 +20,6 @@ REFUSED = [endpoint for endpoint in ENDPOINTS if not all(works(endpoint, kind) f
 
 
 def client(info: SandboxInfo, credentials: Credentials) -> AsyncGateway:
-    """Return a client with given credentials."""
     return AsyncGateway(
         info.base_url, developer_id=info.developer_id, credentials=credentials, location_id=info.location_id
     )

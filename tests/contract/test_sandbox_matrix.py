@@ -49,7 +49,6 @@ WAYS = [
 
 
 def pick(method: str, row: Row) -> Check:
-    """Return the check of a row for a method."""
     if row.type == "files" and method == "POST":
         return file_problems
     if (row.post if method == "POST" else row.put) == "no":

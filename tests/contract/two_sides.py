@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -33,26 +33,6 @@ class RefusedError(Exception):
         self.fields = {name: list(messages) for name, messages in fields.items()}
 
 
-class Side(Protocol):
-    """One way to send payments to the gateway."""
-
-    def pay(self, **fields: Any) -> Values:
-        """POST a transaction, and return its values."""
-        ...
-
-    def change(self, transaction: Values, **fields: Any) -> Values:
-        """PUT a transaction, and return its values."""
-        ...
-
-    def read(self, transaction: Values, *expand: str) -> Values:
-        """GET a transaction with expands, and return its values."""
-        ...
-
-    def settle(self, batch_id: str) -> Values:
-        """Settle a batch, and return its values."""
-        ...
-
-
 @attrs.frozen
 class RawSide:
     """Raw JSON over HTTP."""
@@ -60,22 +40,18 @@ class RawSide:
     raw_client: RawClient
 
     def pay(self, **fields: Any) -> Values:
-        """POST a transaction."""
         return self._record(self.raw_client.post("/v2/transactions", "transaction", _payment(fields)), "transaction")
 
     def change(self, transaction: Values, **fields: Any) -> Values:
-        """PUT a transaction."""
         path = f"/v2/transactions/{transaction['id']}"
         return self._record(self.raw_client.put(path, "transaction", fields), "transaction")
 
     def read(self, transaction: Values, *expand: str) -> Values:
-        """GET a transaction."""
         query = {"expand": ",".join(expand)}
         response = self.raw_client.http.get(f"/v2/transactions/{transaction['id']}", params=query)
         return self._record(response, "transaction")
 
     def settle(self, batch_id: str) -> Values:
-        """Settle a batch."""
         return self._record(self.raw_client.http.post(f"/v2/transactionbatches/{batch_id}/settle"), "transactionbatch")
 
     @staticmethod
@@ -96,20 +72,16 @@ class SdkSide:
     gateway: AsyncGateway
 
     def pay(self, **fields: Any) -> Values:
-        """Create a transaction."""
         body = {name: _typed(name, value) for name, value in _payment(fields).items()}
         return self._call(self.gateway.transactions.create, TransactionCreate(**body))
 
     def change(self, transaction: Values, **fields: Any) -> Values:
-        """Update a transaction."""
         return self._call(self.gateway.transactions.update, transaction["id"], TransactionUpdate(**fields))
 
     def read(self, transaction: Values, *expand: str) -> Values:
-        """Read a transaction."""
         return self._call(lambda: self.gateway.transactions.get(transaction["id"], expand=expand))
 
     def settle(self, batch_id: str) -> Values:
-        """Settle a batch."""
         return self._call(self.gateway.transaction_batches.settle, batch_id)
 
     def _call(self, send: Callable[..., Any], *args: Any) -> Values:
@@ -119,19 +91,20 @@ class SdkSide:
             raise RefusedError(error.fields) from None
 
 
+Side = RawSide | SdkSide
+"""One way to send payments to the gateway."""
+
+
 def _payment(fields: Values) -> dict[str, Any]:
-    """Return the body of a sale with a keyed card; `...` omits a field."""
     sale = {"action": "sale", "transaction_amount": "12.50", "account_number": VISA, "exp_date": "1230"}
     return {name: value for name, value in (sale | dict(fields)).items() if value is not ...}
 
 
 def _typed(name: str, value: Any) -> Any:
-    """Return a value as the SDK takes it, a date instead of its text."""
     return date.fromisoformat(value) if name == "effective_date" else value
 
 
 def plain(record: Any) -> Values:
-    """Return a record of the SDK with the values of JSON, secrets in plain."""
     known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}
     return {name: _plain_value(value) for name, value in unseal(known | dict(record.extra)).items()}
 
@@ -144,7 +117,6 @@ def _plain_value(value: Any) -> Any:
 
 @contextmanager
 def open_sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, Side]]:
-    """Open both sides of a sandbox, by name."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(sandbox.gateway(check_limits=False)) as gateway,
@@ -153,7 +125,6 @@ def open_sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, Si
 
 
 def refusal(send: Callable[[], Values]) -> dict[str, list[str]]:
-    """Return the problems of a refused request, by field."""
     try:
         record = send()
     except RefusedError as refused:

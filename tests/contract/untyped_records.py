@@ -26,12 +26,10 @@ VISA_LINE = LINE | {"commodity_code": "cc123456"}
 
 
 def signature(raw_client: RawClient) -> dict[str, Any]:
-    """Return the fields of a signature of a sale."""
     return {"resource": "Transaction", "resource_id": raw_client.sale()["id"], "signature": PNG}
 
 
 def device_terms(raw_client: RawClient) -> dict[str, Any]:
-    """Return the fields of terms to sign."""
     info = raw_client.info
     terms = {"location_id": info.location_id, "terminal_id": info.terminal_id, "require_signature": 1}
     return terms | {"terms_conditions": "Tea is served at five.", "device_terms_api_id": raw_client.own_id(36)}
@@ -57,7 +55,6 @@ SPECS = {path: UntypedSpec(name=name, plural=path.rpartition("/")[2]) for path, 
 
 
 def make(raw_client: RawClient, path: str) -> str:
-    """Create a record, and return its id."""
     name, fields = UNTYPED[path]
     response = raw_client.post(path, name, fields(raw_client))
     assert response.is_success, response.text

@@ -1,7 +1,7 @@
 """The same record without a model through both sides: raw JSON over HTTP, and `gateway.resource(…)`."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 from anyio.from_thread import BlockingPortal
@@ -24,30 +24,6 @@ class AbsentError(Exception):
         self.status = status
 
 
-class Family(Protocol):
-    """One way to send the requests of a resource."""
-
-    def create(self, **fields: Any) -> Values:
-        """POST a record, and return its values."""
-        ...
-
-    def get(self, record_id: str, *expand: str) -> Values:
-        """GET a record with expands, and return its values."""
-        ...
-
-    def get_by_api_id(self, api_id: str) -> Values:
-        """GET a record by its integrator id, and return its values."""
-        ...
-
-    def list(self, **filters: Any) -> list[Values]:
-        """GET a list, and return the values of its records."""
-        ...
-
-    def delete(self, record_id: str) -> int:
-        """DELETE a record, and return the status."""
-        ...
-
-
 @attrs.frozen
 class RawFamily:
     """Raw JSON over HTTP."""
@@ -57,26 +33,21 @@ class RawFamily:
     name: str
 
     def create(self, **fields: Any) -> Values:
-        """POST a record."""
         return self._record(self.raw_client.post(f"/v2/{self.plural}", self.name, fields))
 
     def get(self, record_id: str, *expand: str) -> Values:
-        """GET a record."""
         query = {"expand": ",".join(expand)} if expand else {}
         return self._record(self.raw_client.http.get(f"/v2/{self.plural}/{record_id}", params=query))
 
     def get_by_api_id(self, api_id: str) -> Values:
-        """GET a record by its integrator id."""
         query = {"api_id": "1", "location_id": self.raw_client.info.location_id}
         return self._record(self.raw_client.http.get(f"/v2/{self.plural}/{api_id}", params=query))
 
     def list(self, **filters: Any) -> list[Values]:
-        """GET a list."""
         records: list[Values] = self._body(self.raw_client.http.get(f"/v2/{self.plural}", params=filters))[self.plural]
         return records
 
     def delete(self, record_id: str) -> int:
-        """DELETE a record."""
         response = self.raw_client.http.delete(f"/v2/{self.plural}/{record_id}")
         if response.status_code != 204:
             self._body(response)
@@ -104,24 +75,19 @@ class SdkFamily:
     resource: UntypedResource
 
     def create(self, **fields: Any) -> Values:
-        """Create a record."""
         return plain(self._call(self.resource.create, fields))
 
     def get(self, record_id: str, *expand: str) -> Values:
-        """Read a record."""
         return plain(self._call(lambda: self.resource.get(record_id, expand=expand)))
 
     def get_by_api_id(self, api_id: str) -> Values:
-        """Read a record by its integrator id."""
         return plain(self._call(self.resource.get, ApiId(api_id)))
 
     def list(self, **filters: Any) -> list[Values]:
-        """List records."""
         sort = filters.pop("sort", None)
         return [plain(record) for record in self._call(lambda: self.resource.list(filters, sort=sort).to_list())]
 
     def delete(self, record_id: str) -> int:
-        """Delete a record. The SDK accepts a 204 only."""
         self._call(self.resource.delete, record_id)
         return 204
 
@@ -134,15 +100,17 @@ class SdkFamily:
             raise RefusedError(error.fields) from None
 
 
+Family = RawFamily | SdkFamily
+"""One way to send the requests of a resource."""
+
+
 def family_of(side: Side, raw_client: RawClient, plural: str, name: str, api_id: str | None = None) -> Family:
-    """Return a resource on one side."""
     if isinstance(side, SdkSide):
         return SdkFamily(side.portal, side.gateway.resource(plural, name=name, api_id=api_id))
     return RawFamily(raw_client, plural, name)
 
 
 def absence(send: Callable[[], object]) -> int:
-    """Return the status of a request about a record that does not exist."""
     try:
         send()
     except AbsentError as absent:

@@ -176,7 +176,6 @@ class Scene:
         return ended
 
     def run_all(self) -> None:
-        """Run the commands that remain."""
         while self.remaining:
             self.run()
 
@@ -259,19 +258,16 @@ def write_table(scene: Scene) -> None:
 
 
 def write_cards(scene: Scene) -> None:
-    """Write a file of cards."""
     lines = ["key,account_number,exp_date", *CARDS, ""]
     (scene.folder / "cards.csv").write_text("\n".join(lines), encoding="utf-8")
 
 
 def write_sale(scene: Scene) -> None:
-    """Write the fields of a sale."""
     sale = {"action": "sale", "account_number": CARD, "exp_date": "1230", "transaction_amount": "12.50"}
     (scene.folder / "sale.json").write_text(json.dumps(sale), encoding="utf-8")
 
 
 def write_tutorial(scene: Scene) -> None:
-    """Write the program of the tutorial."""
     program, *_ = blocks("docs/start/first-call.md", "python")
     (scene.folder / "first.py").write_text(program.text, encoding="utf-8")
 

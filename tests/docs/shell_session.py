@@ -95,7 +95,6 @@ class Running:
 
     @property
     def output(self) -> str:
-        """The text that it has printed so far."""
         return self.path.read_text(encoding="utf-8")
 
     @property
@@ -159,7 +158,6 @@ class ShellSession:
         return Ended(status, output, errors)
 
     def serve(self, text: str, server: Server) -> Running:
-        """Start a server in the background, and wait until it is ready."""
         files = self._new_files()
         # `exec`: the process id is that of the server, not of a bash between
         process_id = self._ask(f"{{ exec {text} {server.options}\n}} <{files[0]} >{files[1]} 2>&1 & echo $!")

@@ -25,7 +25,6 @@ def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def dumped(statements: list[ast.stmt]) -> list[str]:
-    """Return the statements without their layout and comments."""
     return [ast.dump(statement) for statement in statements]
 
 

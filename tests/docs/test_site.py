@@ -18,7 +18,6 @@ OF_SPHINX = {"search.html", "genindex.html"}
 
 @pytest.fixture(scope="module")
 def pages() -> dict[Path, str]:
-    """Return the text of every page."""
     return {path: path.read_text(encoding="utf-8") for path in Path(str(SITE)).resolve().rglob("*.html")}
 
 

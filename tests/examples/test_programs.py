@@ -70,12 +70,10 @@ async def point_of_sale(sandbox: Sandbox, folder: Path) -> AsyncIterator[httpx.A
 
 
 async def start(client: httpx.AsyncClient, name: str, terminal_id: str, amount: str) -> int:
-    """Start a sale at a terminal, and return the status of the response."""
     return (await client.put(f"/sales/{name}", json={"terminal_id": terminal_id, "amount": amount})).status_code
 
 
 async def events_of(client: httpx.AsyncClient, name: str) -> list[dict[str, Any]]:
-    """Return the events of a sale until its end."""
     async with client.stream("GET", f"/sales/{name}/events") as response:
         return [json.loads(line.removeprefix("data: ")) async for line in response.aiter_lines() if line]
 

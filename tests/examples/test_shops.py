@@ -79,7 +79,6 @@ class Shop:
             self.process.stdout.close()
 
     async def post_sale(self, order: str, amount: str, card: str) -> httpx.Response:
-        """Pay for an order."""
         return await self._customer.post(f"{self.url}/sales", json={"order": order, "amount": amount, "card": card})
 
     async def pay(self, order: str, amount: str, card: str) -> tuple[int, str]:
@@ -87,7 +86,6 @@ class Shop:
         return result(await self.post_sale(order, amount, card))
 
     async def get_order(self, order: str) -> httpx.Response:
-        """Read an order."""
         return await self._customer.get(f"{self.url}/orders/{order}")
 
     async def becomes(self, status: str, order: str) -> None:
@@ -104,7 +102,6 @@ class Shop:
                     await anyio.sleep(0.02)
 
     def age_attempts(self, seconds: float) -> None:
-        """Make all attempts older."""
         with closing(sqlite3.connect(self.database, isolation_level=None)) as connection:
             connection.execute("UPDATE attempts SET started_at = started_at - ?", (seconds,))
 
@@ -168,7 +165,6 @@ def charged(sandbox: Sandbox) -> dict[str, Any]:
 
 @pytest_asyncio.fixture
 async def card(gateway: AsyncGateway) -> str:
-    """Store a card and return the id of its account vault."""
     return (await gateway.account_vaults.create(CARD)).id
 
 
@@ -186,7 +182,6 @@ def lose_outcomes(sandbox: Sandbox, fault: FaultName) -> None:
 
 
 async def settle(gateway: AsyncGateway) -> None:
-    """Settle the open batch."""
     batch = await gateway.transaction_batches.list({"is_open": True}).first()
     assert batch
     await gateway.transaction_batches.settle(batch.id)

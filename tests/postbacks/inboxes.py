@@ -41,7 +41,6 @@ class InboxFile:
         return self._file.execute_batch(queued, [])
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -22,7 +22,6 @@ USER, PASSWORD = "shop", "p:ss wörd"
 
 
 def basic(username: str = USER, password: str = PASSWORD, scheme: str = "Basic") -> str:
-    """An Authorization header's value."""
     return f"{scheme} {b64encode(f'{username}:{password}'.encode()).decode()}"
 
 
@@ -30,7 +29,6 @@ HEADERS = {"Authorization": basic(), "Content-Type": "application/x-www-form-url
 
 
 def sale(**fields: Any) -> dict[str, Any]:
-    """A transaction as a postback brings it."""
     return {
         "id": "11e936d6fc3bd9f0a5bfb0e0",
         "transaction_amount": "12.50",
@@ -41,13 +39,11 @@ def sale(**fields: Any) -> dict[str, Any]:
 
 
 def fields(record: Any = None, **others: Any) -> dict[str, Any]:
-    """The four fields of a postback."""
     data = msgspec.json.encode(sale() if record is None else record).decode()
     return {"type": "UPDATE", "resource": "transaction", "number_of_attempts": "1", "data": data} | others
 
 
 def form(record: Any = None, **others: Any) -> bytes:
-    """A postback's body, as gateways send it."""
     return urlencode(fields(record, **others)).encode()
 
 
@@ -68,7 +64,6 @@ def recording_receiver(*words: str, **options: Any) -> tuple[PostbackReceiver, l
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
-    """A body in pieces."""
     for part in parts:
         yield part
 
@@ -83,7 +78,6 @@ class MemoryInbox(_SqlInbox[QueuedStore]):
         self._store: Any = self
 
     async def store(self, postback: Postback[Any]) -> bool:
-        """Keep it."""
         if self.broken:
             raise InboxError("inbox.db", "the disk is full")
         new = postback.key not in self.kept
@@ -95,14 +89,12 @@ class MemoryInbox(_SqlInbox[QueuedStore]):
         return False
 
     async def run(self, *_: Any, **__: Any) -> Any:
-        """Find nothing."""
         return ()
 
     def reopen(self) -> None:
         """Do nothing."""
 
     async def aclose(self) -> None:
-        """Count."""
         self.closed += 1
 
 

@@ -124,7 +124,6 @@ async def at_work(*workers: Worker) -> AsyncIterator[None]:
 
 
 async def put(inbox: SqliteInbox, *postbacks: Postback[Any]) -> None:
-    """Put them in."""
     for postback in postbacks:
         await inbox.store(postback)
 

@@ -57,7 +57,6 @@ class Shop:
         self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=PATIENCE, verify=_NO_CERTIFICATES)
 
     def close(self) -> None:
-        """Close the connections."""
         self.http.close()
 
     def raw_post(self, path: str, content: Any) -> bytes:
@@ -68,15 +67,12 @@ class Shop:
         return f"POST {path} HTTP/1.1\r\n{head}\r\n{body}".encode()
 
     def post(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
-        """POST a record in its wrapper."""
         return self.http.post(path, json={noun: record}, params=query)
 
     def put(self, noun: str, path: str, record: Any, **query: Any) -> httpx.Response:
-        """PUT a record in its wrapper."""
         return self.http.put(path, json={noun: record}, params=query)
 
     def get(self, path: str, **query: Any) -> httpx.Response:
-        """GET a path."""
         return self.http.get(path, params=query)
 
     def contact(self, **fields: Any) -> httpx.Response:
@@ -84,7 +80,6 @@ class Shop:
         return self.post("contact", "/v2/contacts", self._with({"last_name": "Smith"}, fields))
 
     def vault(self, **fields: Any) -> httpx.Response:
-        """Create an account vault, of a card by default."""
         card = {"payment_method": "cc", "account_number": VISA, "exp_date": "1230"}
         return self.post("accountvault", "/v2/accountvaults", self._with(card, fields))
 
@@ -98,7 +93,6 @@ class Shop:
         return self.pay("10.00", **(BANK_ACCOUNT | fields))
 
     def act(self, record: dict[str, Any], action: str, **fields: Any) -> httpx.Response:
-        """Change a transaction by an action."""
         return self.put("transaction", f"/v2/transactions/{record['id']}", {"action": action, **fields})
 
     def invoice(self, **fields: Any) -> httpx.Response:
@@ -107,17 +101,14 @@ class Shop:
         return self.post("quickinvoice", "/v2/quickinvoices", self._with(items, fields))
 
     def paylink(self, amount: Any = 21, **fields: Any) -> httpx.Response:
-        """Create a paylink."""
         return self.post("paylink", "/v2/paylinks", self._with({"amount_due": amount}, fields))
 
     def at_terminal(self, amount: Any = "12.50", **fields: Any) -> httpx.Response:
-        """Run a sale at a terminal."""
         sale = {"action": "sale", "payment_method": "cc", "transaction_amount": amount}
         sale["terminal_id"] = self.info.terminal_id
         return self.post("routertransaction", "/v2/routertransactions", self._with(sale, fields))
 
     def store_at_terminal(self, **fields: Any) -> httpx.Response:
-        """Store a card at a terminal."""
         stored = {"action": "store", "payment_method": "cc"}
         stored |= {"terminal_id": self.info.terminal_id, "contact_id": self.info.contact_id}
         return self.post("routeraccountvault", "/v2/routeraccountvaults", self._with(stored, fields))

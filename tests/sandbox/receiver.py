@@ -83,7 +83,6 @@ class Receiver:
 
 
 def configured(shop: "Shop", url: str, resource: str = "contact", **fields: Any) -> dict[str, Any]:
-    """Create a config in a shop."""
     config = {"location_id": shop.info.location_id, "resource": resource, "url": url} | ALL
     config |= {"product_transaction_id": shop.info.cc_product_transaction_id}
     made = shop.post("postbackconfig", PATH, config | fields)
@@ -93,7 +92,6 @@ def configured(shop: "Shop", url: str, resource: str = "contact", **fields: Any)
 
 
 def reconfigure(shop: "Shop", config: dict[str, Any], **fields: Any) -> None:
-    """Change a config."""
     assert shop.put("postbackconfig", f"{PATH}/{config['id']}", fields).status_code == 200
 
 

@@ -34,7 +34,6 @@ def test_a_vault_carries_the_fields_of_the_contract(shop: Shop, kind: str) -> No
 
 
 def bank_account(shop: Shop, **fields: Any) -> httpx.Response:
-    """Store a bank account."""
     account: Record = {
         "payment_method": "ach",
         "account_number": "7009533657",

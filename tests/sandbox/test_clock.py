@@ -10,7 +10,6 @@ from .conftest import Shop
 
 
 def now(shop: Shop) -> float:
-    """Return the time of the sandbox clock."""
     seconds: float = shop.get("/_sandbox/clock").json()["now"]
     return seconds
 

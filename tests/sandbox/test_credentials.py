@@ -22,7 +22,6 @@ def schemes(info: SandboxInfo, key: str | None = None) -> dict[str, SentCredenti
 
 
 def ask(info: SandboxInfo, headers: Mapping[str, str | bytes], query: Mapping[str, str]) -> httpx.Response:
-    """Send a request that needs credentials."""
     raw = {name.encode(): value if isinstance(value, bytes) else value.encode() for name, value in headers.items()}
     return httpx.get(f"{info.base_url}/v2/contacts", headers=raw, params=query)
 
@@ -80,7 +79,6 @@ def test_no_refusal_repeats_a_secret(sandbox: Sandbox) -> None:
 
 @pytest.fixture
 def token(sandbox: Sandbox) -> str:
-    """Return a token of the sandbox's user."""
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
     made = httpx.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
     return str(made.json()["token"]["token"])

@@ -32,7 +32,6 @@ class Pages:
         self._http = http
 
     def show(self, path: str, status: int = 200) -> str:
-        """Return a page."""
         response = self._http.get(path)
         assert response.status_code == status
         return response.text
@@ -46,7 +45,6 @@ class Pages:
 
 @pytest.fixture
 def pages(sandbox: Sandbox) -> Iterator[Pages]:
-    """Return the pages of the sandbox."""
     with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
         yield Pages(http)
 

@@ -37,7 +37,6 @@ def on(days: int) -> date:
 
 
 def invoiced(shop: Shop, **fields: Any) -> Record:
-    """Create an invoice that is due in ten days, and return the record."""
     said = {"title": "Tea", "due_date": on(10).isoformat(), "item_list": {"Cup": 10}, "email": EMAIL}
     invoice: Record = shop.invoice(**said | fields).json()["quickinvoice"]
     return invoice

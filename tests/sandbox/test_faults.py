@@ -44,7 +44,6 @@ def request_of(shop: Shop, api_id: str) -> bytes:
 
 
 def address(sandbox: Sandbox) -> tuple[str, int]:
-    """Return host and port of a sandbox."""
     url = httpx.URL(sandbox.base_url)
     assert url.port is not None
     return url.host, url.port
@@ -365,7 +364,6 @@ def test_taken_port(shop: Shop, sandbox: Sandbox, eventually: Eventually) -> Non
 
 
 def serves(sandbox: Sandbox) -> bool:
-    """Return whether the port of a sandbox is open."""
     return sandbox._current.gateway.listener._server.is_serving()
 
 

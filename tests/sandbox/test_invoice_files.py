@@ -21,7 +21,6 @@ Part = tuple[str, tuple[str | None, str | bytes] | tuple[str | None, str | bytes
 
 @pytest.fixture
 def invoice(shop: Shop) -> Record:
-    """An invoice without files."""
     record: Record = shop.invoice().json()["quickinvoice"]
     return record
 
@@ -46,12 +45,10 @@ def upload(number: int, content: bytes = b"x", name: str | None = None, content_
 def attach(
     shop: Shop, invoice: Record, content: bytes = b"x", name: str = "a.txt", field: str = "file[file]"
 ) -> httpx.Response:
-    """Attach a file to an invoice."""
     return shop.http.post(f"{PATH}/{invoice['id']}/files", files={field: (name, content)})
 
 
 def names_of(shop: Shop, invoice: Record) -> list[str]:
-    """Return the names of the files of an invoice."""
     record = shop.get(f"{PATH}/{invoice['id']}", expand="files").json()["quickinvoice"]
     return [file["name"] for file in record["files"]]
 

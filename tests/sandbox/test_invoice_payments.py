@@ -32,17 +32,14 @@ def sale(shop: Shop) -> Make:
 
 
 def add(shop: Shop, invoice_id: str, transaction_id: object) -> httpx.Response:
-    """Add a transaction to an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice_id}/addTransaction", {"transaction_id": transaction_id})
 
 
 def remove(shop: Shop, invoice_id: str, transaction_id: object) -> httpx.Response:
-    """Remove a transaction from an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice_id}/removeTransaction", {"transaction_id": transaction_id})
 
 
 def read(shop: Shop, invoice_id: str) -> Record:
-    """GET an invoice."""
     record: Record = shop.get(f"{PATH}/{invoice_id}").json()["quickinvoice"]
     return record
 

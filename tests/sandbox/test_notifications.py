@@ -33,7 +33,6 @@ def sent_messages(sandbox: Sandbox) -> SentMessages:
 
 
 def resend(shop: Shop, invoice: Record, **query: Any) -> httpx.Response:
-    """Ask for an invoice to be sent again."""
     return shop.http.post(f"/v2/quickinvoices/{invoice['id']}/resend", params=query)
 
 

@@ -96,7 +96,6 @@ def path_examples(operation: dict[str, Any]) -> dict[str, str]:
 
 
 def send_example(sandbox: Sandbox, shop: Shop, operation_id: str) -> Any:
-    """Send the example of an operation."""
     path, method = OPERATIONS[operation_id]
     operation = described(sandbox, operation_id)
     body = operation["requestBody"]["content"]["application/json"]["example"]

@@ -19,7 +19,6 @@ Pay = Callable[..., httpx.Response]
 
 @pytest.fixture
 def create(shop: Shop) -> Create:
-    """Create a paylink and return the record."""
     return lambda amount=21, **fields: shop.paylink(amount, **fields).json()["paylink"]
 
 
@@ -30,13 +29,11 @@ def pay(shop: Shop) -> Pay:
 
 
 def read(shop: Shop, paylink: Record) -> Record:
-    """Return the record as it is now."""
     record: Record = shop.get(f"/v2/paylinks/{paylink['id']}").json()["paylink"]
     return record
 
 
 def change(shop: Shop, paylink: Record, **fields: Any) -> httpx.Response:
-    """PUT some fields."""
     return shop.put("paylink", f"/v2/paylinks/{paylink['id']}", fields)
 
 

@@ -37,7 +37,6 @@ def customer(sandbox: Sandbox) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def open_page(customer: httpx.Client) -> Open:
-    """Open a page."""
     return lambda path, **query: customer.get(path, params=query or None)
 
 
@@ -67,12 +66,10 @@ def paylink_of(shop: Shop, **fields: Any) -> Record:
 
 
 def path_of(record: Record) -> str:
-    """Return the address of the payment page."""
     return f"/{'quickinvoicepay' if 'title' in record else 'paylinkpay'}/{record['id']}"
 
 
 def payments_of(shop: Shop) -> list[Record]:
-    """Return the transactions, oldest first."""
     records: list[Record] = shop.get("/v2/transactions", sort="id").json()["transactions"]
     return records
 

@@ -15,18 +15,15 @@ PATH = "/v2/quickinvoices"
 
 @pytest.fixture
 def invoice(shop: Shop) -> Record:
-    """An invoice over 21.00."""
     record: Record = shop.invoice().json()["quickinvoice"]
     return record
 
 
 def change(shop: Shop, invoice: Record, **fields: Any) -> httpx.Response:
-    """PUT an invoice."""
     return shop.put("quickinvoice", f"{PATH}/{invoice['id']}", fields)
 
 
 def act(shop: Shop, invoice: Record, verb: str, **query: Any) -> httpx.Response:
-    """POST an action on an invoice."""
     return shop.http.post(f"{PATH}/{invoice['id']}/{verb}", params=query)
 
 

@@ -25,20 +25,17 @@ def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
 
 
 def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
-    """Return the HTML of a page."""
     response = browser.get(path)
     assert (response.status_code, path) == (status, path)
     return response.text
 
 
 def press(browser: httpx.Client, batch: str, step: str, **fields: str) -> httpx.Response:
-    """Press a button of a batch."""
     form = {"csrf_token": read_token(open_page(browser, "/batches")), "step": step}
     return browser.post(f"/batches/{batch}", data=form | fields)
 
 
 def created(response: httpx.Response) -> Record:
-    """Return the record of a response."""
     assert response.is_success, response.text
     record: Record = next(iter(response.json().values()))
     return record
@@ -192,7 +189,6 @@ def test_json(shop: Shop, browser: httpx.Client) -> None:
 
 
 def read_amounts(page: str) -> list[str]:
-    """Return the amounts of a list."""
     return re.findall(r'class="number">(\$[0-9.]+)<', page)
 
 

@@ -26,7 +26,6 @@ VERBS = {"quickinvoice": ["reopen", "resend"], "paylink": ["resend"]}
 
 
 def make(shop: Shop, noun: str, **fields: Any) -> httpx.Response:
-    """Create a record of a type."""
     makers = {"accountvault": shop.vault, "quickinvoice": shop.invoice, "transaction": shop.pay}
     return (makers | {"contact": shop.contact, "paylink": shop.paylink})[noun](**fields)
 

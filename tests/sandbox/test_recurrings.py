@@ -51,12 +51,10 @@ def made(shop: Shop, **fields: Any) -> Record:
 
 
 def act(shop: Shop, record: Record, verb: str, **query: Any) -> httpx.Response:
-    """POST an action without a body."""
     return shop.http.post(f"/v2/recurrings/{record['id']}/{verb}", params=query)
 
 
 def read(shop: Shop, record: Record, **query: Any) -> Record:
-    """Read a recurring."""
     found: Record = shop.get(f"/v2/recurrings/{record['id']}", **query).json()["recurring"]
     return found
 
@@ -68,7 +66,6 @@ def charges(shop: Shop, record: Record) -> list[Record]:
 
 
 def dates(record: Record) -> tuple[str, str]:
-    """Return the next date and the end date."""
     return record["next_run_date"], record["end_date"]
 
 

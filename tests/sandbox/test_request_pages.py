@@ -26,7 +26,6 @@ SPELLINGS = [
 
 
 def open_page(sandbox: Sandbox, path: str = "/requests", status: int = 200) -> str:
-    """Return the HTML of a page."""
     response = httpx.get(sandbox.base_url + path)
     assert response.status_code == status
     return response.text

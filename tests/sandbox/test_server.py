@@ -27,7 +27,6 @@ SHORT = 0.2
 
 @contextmanager
 def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
-    """Open a bare connection."""
     url = httpx.URL(sandbox.base_url)
     with socket.create_connection((url.host, url.port)) as connection:
         connection.settimeout(10)
@@ -35,7 +34,6 @@ def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
 
 
 def received(connection: socket.socket) -> bytes:
-    """Return everything until the end of the connection."""
     parts = []
     with suppress(ConnectionResetError):
         while part := connection.recv(65536):

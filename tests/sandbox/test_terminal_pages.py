@@ -57,7 +57,6 @@ def read(sandbox: Sandbox, path: str = "/terminals") -> str:
 
 
 def submit(sandbox: Sandbox, path: str, **fields: str) -> httpx.Response:
-    """Submit a form of a page."""
     page = httpx.get(f"{sandbox.base_url}/terminals").text
     return httpx.post(sandbox.base_url + path, data={"csrf_token": read_token(page), **fields})
 

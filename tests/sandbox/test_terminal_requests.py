@@ -38,7 +38,6 @@ def queue(manual: Sandbox, open_shop: OpenShop, eventually: Eventually) -> Itera
 
 
 def states(manual: Sandbox) -> list[str]:
-    """Return the states of the calls at the terminal."""
     return [call["state"] for call in manual.terminals()[0]["waiting"]]
 
 

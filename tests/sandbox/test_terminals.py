@@ -29,7 +29,6 @@ def counter(manual: Sandbox, open_shop: OpenShop) -> Shop:
 
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
-    """Threads for waiting calls."""
     with ThreadPoolExecutor(8) as pool:
         yield pool
 

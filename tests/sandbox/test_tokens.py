@@ -23,7 +23,6 @@ def log_in(info: SandboxInfo | Sandbox, **changes: Any) -> httpx.Response:
 
 
 def token_of(info: SandboxInfo | Sandbox) -> str:
-    """Return a token."""
     return str(log_in(info).json()["token"]["token"])
 
 

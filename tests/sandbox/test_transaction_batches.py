@@ -17,7 +17,6 @@ MORNING = datetime(2099, 3, 11, 9, tzinfo=UTC).timestamp()
 
 
 def batches(shop: Shop, **query: Any) -> list[Record]:
-    """Return the batches that a query finds."""
     response = shop.get("/v2/transactionbatches", **query)
     assert response.status_code == 200, response.text
     found: list[Record] = response.json()["transactionbatches"]
@@ -25,17 +24,14 @@ def batches(shop: Shop, **query: Any) -> list[Record]:
 
 
 def numbers(shop: Shop, **query: Any) -> list[int]:
-    """Return their numbers."""
     return [batch["batch_num"] for batch in batches(shop, **query)]
 
 
 def settle(shop: Shop, batch_id: str, **query: Any) -> httpx.Response:
-    """Settle a batch."""
     return shop.http.post(f"/v2/transactionbatches/{batch_id}/settle", params=query)
 
 
 def settled(shop: Shop, batch_id: str) -> Record:
-    """Return the batch of a settlement's response."""
     response = settle(shop, batch_id)
     assert response.status_code == 200, response.text
     batch: Record = response.json()["transactionbatch"]
@@ -43,13 +39,11 @@ def settled(shop: Shop, batch_id: str) -> Record:
 
 
 def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
-    """Create a payment."""
     payment: Record = shop.pay(*args, **fields).json()["transaction"]
     return payment
 
 
 def again(shop: Shop, payment: Record) -> Record:
-    """Return a payment as it is now."""
     record: Record = shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
     return record
 

@@ -8,13 +8,11 @@ from .conftest import VISA, Errors, Record, Shop
 
 
 def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
-    """Return a new transaction."""
     payment: Record = shop.pay(*args, **fields).json()["transaction"]
     return payment
 
 
 def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
-    """Return a transaction after an action."""
     response = shop.act(payment, action, **fields)
     assert response.status_code == 200, response.text
     after: Record = response.json()["transaction"]

@@ -18,7 +18,6 @@ DEVICE = {"serial_number": "1234567890", "terminal_manufacturer_id": "1", "termi
 
 
 def made(shop: Shop, noun: str, **fields: Any) -> Record:
-    """Create a record, and return it."""
     response = shop.post(noun, f"/v2/{noun}s", fields)
     assert response.status_code == 201, response.text
     record: Record = response.json()[noun]
@@ -26,19 +25,16 @@ def made(shop: Shop, noun: str, **fields: Any) -> Record:
 
 
 def branch(shop: Shop) -> Record:
-    """Create a location below the first one."""
     return made(shop, "location", name="Branch", parent_id=shop.info.location_id)
 
 
 def log_in(shop: Shop, username: str, password: str) -> httpx.Response:
-    """Log in with the developer id alone."""
     login = {"username": username, "password": password, "domain": shop.info.domain}
     headers = {"developer-id": shop.info.developer_id}
     return httpx.post(f"{shop.info.base_url}/v2/token", json=login, headers=headers)
 
 
 def ids(shop: Shop, plural: str) -> list[str]:
-    """Return the ids of a list."""
     return [each["id"] for each in shop.get(f"/v2/{plural}").json()[plural]]
 
 
