@@ -100,14 +100,14 @@ def test_a_tutorial_works(walk: Walkthrough, page: str) -> None:
 
 @pytest.mark.parametrize("text", ["false", "echo paid\ndeclined", "kill -9 $!", "python -c 'raise OSError' || true"])
 @pytest.mark.parametrize("page", ["page.md"])
-def test_a_wrong_command_fails(walk: Walkthrough, text: str) -> None:
+def test_wrong_command(walk: Walkthrough, text: str) -> None:
     """A command fails the test if it ends badly, prints something else or shows a traceback."""
     (command,) = commands(Block("page.md", "Page", 1, "console", f"$ {text}\n"))
     with pytest.raises(AssertionError):
         walk.take(command)
 
 
-def test_what_a_page_shortens() -> None:
+def test_shortened_output() -> None:
     """… is any text, in a line or over several; everything else has to be equal."""
     assert is_shown("export CARD=01a2\n", "export CARD=…\n")
     assert is_shown("a\nb\nc\nd\n", "a\n…\nd\n")
@@ -116,7 +116,7 @@ def test_what_a_page_shortens() -> None:
     assert not is_shown("", "charged: 1\n")
 
 
-def test_a_program_of_the_examples_is_the_end_of_a_tutorial() -> None:
+def test_last_version() -> None:
     """The last version of a file on a page is the program in examples/ that has its name."""
     saved = {file_of(block): (page, block.text) for page in TUTORIALS for block in all_blocks(page)}
     ends = {name: end for name, end in saved.items() if (ROOT / "examples" / name).is_file()}
@@ -126,7 +126,7 @@ def test_a_program_of_the_examples_is_the_end_of_a_tutorial() -> None:
 
 
 @pytest.mark.parametrize("page", TUTORIALS)
-def test_a_tutorial_fits_a_telephone(page: str) -> None:
+def test_width(page: str) -> None:
     """Programs and commands have 70 columns at most; only output may be wider."""
     programs = [line for block in all_blocks(page) if file_of(block) for line in block.text.splitlines()]
     consoles = "".join(block.text for block in blocks(page, "console"))

@@ -70,7 +70,7 @@ async def card(gateway: AsyncGateway) -> str:
     return (await gateway.account_vaults.create(CardVaultCreate(account_number="4111111111111111", exp_date="1230"))).id
 
 
-async def test_an_order_is_charged_once(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_repeated_order(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """An order is charged once, also if it is sent again or twice at the same time."""
     results: list[Result] = []
 
@@ -87,7 +87,7 @@ async def test_an_order_is_charged_once(sandbox: Sandbox, pay: Pay, card: str) -
 
 @ONLY_FIRST
 @pytest.mark.parametrize(("total", "answer"), [("6.16", (200, "declined")), ("2.01", (409, "conflict"))])
-async def test_an_attempt_is_used_once(sandbox: Sandbox, pay: Pay, card: str, total: str, answer: Result) -> None:
+async def test_single_attempt(sandbox: Sandbox, pay: Pay, card: str, total: str, answer: Result) -> None:
     """The first version keeps the result of its only attempt, and charges nothing else."""
     for _ in range(2):
         assert result(await pay(card, total)) == answer
@@ -96,7 +96,7 @@ async def test_an_attempt_is_used_once(sandbox: Sandbox, pay: Pay, card: str, to
 
 
 @ONLY_LAST
-async def test_a_second_card_is_a_new_attempt(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_second_card(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """After a decline or a voided partial approval, a new attempt pays the order."""
     assert result(await pay(card, "6.16")) == (200, "declined")
     assert result(await pay(card, "2.01")) == (200, "too little")
@@ -107,7 +107,7 @@ async def test_a_second_card_is_a_new_attempt(sandbox: Sandbox, pay: Pay, card: 
 
 
 @ONLY_LAST
-async def test_a_part_is_voided_later(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_lost_void(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """A partial approval whose void was lost is voided by the next request, which charges the whole amount."""
     sandbox.fault("PUT /v2/transactions/{id}", "rate_limit", times=3, retry_after=None)
     assert result(await pay(card, "2.01")) == (503, "try again")
@@ -116,9 +116,7 @@ async def test_a_part_is_voided_later(sandbox: Sandbox, pay: Pay, card: str) -> 
 
 
 @ONLY_LAST
-async def test_a_void_by_the_back_office_is_not_charged_again(
-    sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str
-) -> None:
+async def test_voided_order(sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str) -> None:
     """An order whose payment was voided stays voided, and no new attempt is made."""
     assert result(await pay(card, "12.50")) == (200, "paid")
     payment = await gateway.transactions.list().first()
@@ -128,7 +126,7 @@ async def test_a_void_by_the_back_office_is_not_charged_again(
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
 
 
-async def test_an_unknown_outcome_is_found_later(sandbox: Sandbox, pay: Pay, card: str) -> None:
+async def test_unknown_outcome(sandbox: Sandbox, pay: Pay, card: str) -> None:
     """An unknown outcome gives 202, and sending the payment again finds it."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")
     sandbox.fault("GET /v2/transactions/{id}", "error_before_commit", times=100)
@@ -139,10 +137,9 @@ async def test_an_unknown_outcome_is_found_later(sandbox: Sandbox, pay: Pay, car
     assert sandbox.ledger()["charged"] == {"1001-1": 1}
 
 
-async def test_a_payment_of_another_amount_is_a_conflict(
+async def test_a_payment_of_another_amount_charges_nothing(
     sandbox: Sandbox, gateway: AsyncGateway, pay: Pay, card: str
 ) -> None:
-    """A payment of another amount under the order's id is a conflict, and nothing is charged."""
     new = TransactionCreate(
         action="sale", account_vault_id=card, transaction_amount="3.00", transaction_api_id="1001-1"
     )
