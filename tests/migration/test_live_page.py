@@ -8,10 +8,10 @@ import attrs
 import httpx
 import pytest
 
-from gateway_async.cli.migrate import live_page
-from gateway_async.cli.migrate.live_page import serve_live_page
+from gateway_async.cli.migrate.display import serve_live_page
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Report, RowResult, RowState, Sample
+from gateway_async.migration.output import live_page
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext, RunProgress
 from tests.support.waiting import PATIENCE

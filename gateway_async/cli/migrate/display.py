@@ -1,13 +1,14 @@
-"""Display of a migration: a progress bar on a terminal, lines elsewhere, JSON for programs; and the result."""
+"""Display of a migration: a progress bar on a terminal, lines elsewhere, JSON for programs, a page; and the result."""
 
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
+import anyio
 import attrs
 import typer
 from rich.console import Console, Group
@@ -28,6 +29,8 @@ from gateway_async._text import pluralize
 from gateway_async.cli.migrate.journal import ROW_COLORS
 from gateway_async.cli.output import ExitStatus
 from gateway_async.cli.standard_streams import OutputError
+from gateway_async.errors import InvalidRequestError
+from gateway_async.migration.output.live_page import LivePage
 from gateway_async.migration.output.summary import (
     COUNTS,
     RunContext,
@@ -40,6 +43,11 @@ from gateway_async.migration.output.summary import (
     rate_of,
 )
 from gateway_async.migration.report import STATES, Report
+from gateway_async.sandbox.http.server import Listener
+
+_HOST: Final = "127.0.0.1"
+_LAST_UPDATE_SECONDS: Final = 2.0
+"""Time for open pages to show the end."""
 
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
@@ -207,6 +215,35 @@ class JsonDisplay(MigrationDisplay):
     def print(self, text: str) -> None:
         """Print a message on standard error, for people."""
         sys.stderr.write(f"{text}\n")
+
+
+@asynccontextmanager
+async def serve_live_page(port: int, read: Callable[[], tuple[Report, RunContext]]) -> AsyncIterator[str]:
+    """Serve the page during the block, and yield its address. Open pages show the end before this returns.
+
+    Args:
+        port: the port of 127.0.0.1; 0 picks a free one.
+        read: returns the current report. Without progress in its context, the migration has ended.
+
+    Raises:
+        InvalidRequestError: the port is taken.
+    """
+    page = LivePage(read)
+    listener = Listener(page.app, _HOST, port)
+    try:
+        await listener.bind()
+    except OSError as error:
+        problem = f"serve: port {port} of {_HOST} cannot be used: {error.strerror} (expected a free port, or 0)"
+        raise InvalidRequestError(problem) from None
+    await listener.open()
+    try:
+        yield listener.url
+    finally:
+        with anyio.CancelScope(shield=True):
+            page.end()
+            with anyio.move_on_after(_LAST_UPDATE_SECONDS):
+                await listener.wait_until_idle()
+            await listener.close()
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from gateway_async.cli.migrate.display import (
     create_display,
     exit_status,
     format_counts,
+    serve_live_page,
 )
-from gateway_async.cli.migrate.live_page import serve_live_page
 from gateway_async.cli.migrate.options import MigrationOptions, client_factory
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn

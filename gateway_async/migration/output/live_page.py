@@ -1,11 +1,9 @@
 """The report of a running migration as a page that updates itself, for browsers on this machine.
 
-The page is served in the event loop of the migration, and rendered once a second while it is open. A browser that reads
-slowly, or not at all, delays only its own updates.
+It is rendered once a second while it is open. A browser that reads slowly, or not at all, delays only its own updates.
 """
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from typing import Final
 
 import anyio
@@ -16,19 +14,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext
 from gateway_async.migration.report import Report
-from gateway_async.sandbox.http.server import Listener
 
-__all__ = ["serve_live_page"]
-
-_HOST: Final = "127.0.0.1"
+_HOSTS: Final = ("127.0.0.1", "localhost")
 _UPDATE_SECONDS: Final = 1.0
-_LAST_UPDATE_SECONDS: Final = 2.0
-"""Time for open pages to show the end."""
-
 _HEADERS: Final = {
     "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
     "cross-origin-resource-policy": "same-origin",
@@ -38,43 +29,23 @@ _HEADERS: Final = {
 }
 
 
-@asynccontextmanager
-async def serve_live_page(port: int, read: Callable[[], tuple[Report, RunContext]]) -> AsyncIterator[str]:
-    """Serve the page during the block, and yield its address. Open pages show the end before this returns.
+class LivePage:
+    """The page and the pages that replace it, as a read-only ASGI application.
 
     Args:
-        port: the port of 127.0.0.1; 0 picks a free one.
         read: returns the current report. Without progress in its context, the migration has ended.
 
-    Raises:
-        InvalidRequestError: the port is taken.
+    Attributes:
+        app: the application.
     """
-    page = _LivePage(read)
-    listener = Listener(page.app, _HOST, port)
-    try:
-        await listener.bind()
-    except OSError as error:
-        problem = f"serve: port {port} of {_HOST} cannot be used: {error.strerror} (expected a free port, or 0)"
-        raise InvalidRequestError(problem) from None
-    await listener.open()
-    try:
-        yield listener.url
-    finally:
-        with anyio.CancelScope(shield=True):
-            page.end()
-            with anyio.move_on_after(_LAST_UPDATE_SECONDS):
-                await listener.wait_until_idle()
-            await listener.close()
-
-
-class _LivePage:
-    """The page and the pages that replace it, as a read-only application."""
 
     def __init__(self, read: Callable[[], tuple[Report, RunContext]]) -> None:
         self.app = Starlette(
             routes=[Route("/", self._show), Route("/events", self._stream)],
             # Other sites cannot read the page by a name of their own that resolves to this machine.
-            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"], www_redirect=False)],
+            middleware=[
+                Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
+            ],
         )
         self._read = read
         self._ended = anyio.Event()
