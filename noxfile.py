@@ -136,8 +136,8 @@ def benchmarks(session: nox.Session) -> None:
     session.install("-e", ".[benchmarks]")
     session.run("python", "benchmarks/run.py", *session.posargs)
     if not session.posargs:
-        session.run("python", "docs/pictures/draw_benchmarks.py")
         session.run("python", "benchmarks/document.py")
+        session.run("python", "docs/pictures/draw_benchmarks.py")
 
 
 @nox.session

@@ -1,13 +1,13 @@
 """The page about the benchmarks names every program, and its picture is a drawing of the goals."""
 
 import re
-from pathlib import Path
+import runpy
 
-from .documents import read
+from .documents import ROOT, read
 
 PAGE = "docs/why/benchmarks.md"
-PICTURE = "docs/pictures/benchmarks.svg"
-PROGRAMS = Path(__file__).parents[2] / "benchmarks"
+PEN = ROOT / "docs/pictures/draw_benchmarks.py"
+PROGRAMS = ROOT / "benchmarks"
 
 
 def test_programs() -> None:
@@ -20,8 +20,18 @@ def test_programs() -> None:
     }
 
 
-def test_picture() -> None:
-    """The picture shows goals, and loads nothing from elsewhere; `nox -s benchmarks` draws it again."""
-    picture = read(PICTURE)
-    assert "Goals" in picture
-    assert re.findall(r"url\(|<script|@import|href", picture) == []
+def test_pictures() -> None:
+    """Both show the figures of the page, and load nothing; `python docs/pictures/draw_benchmarks.py` draws them."""
+    pen = runpy.run_path(str(PEN))
+    for name, draw in (("benchmarks", pen["draw"]), ("benchmark-goals", pen["draw_goals"])):
+        picture = read(f"docs/pictures/{name}.svg")
+        assert picture == draw(read(PAGE))
+        assert re.findall(r"url\(|<script|@import|href", picture) == []
+
+
+def test_each_missed_goal_has_its_reason_in_the_picture() -> None:
+    pen = runpy.run_path(str(PEN))
+    _, rows = pen["read_tables"](read(PAGE))
+    missed = {(row.subject, row.peer) for row in rows if row.verdict == "missed"}
+    assert missed <= set(pen["REASONS"])
+    assert missed != set()
