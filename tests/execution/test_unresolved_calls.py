@@ -158,7 +158,9 @@ def ledger_script(outcome_query: Mapping[str, str] | None = None) -> LedgerScrip
 
 
 @pytest.mark.parametrize(
-    ("outcome_query", "advice"), [({"id": "1"}, r"recover\(\)"), (None, "--resolve")], ids=["known", "by hand"]
+    ("outcome_query", "advice"),
+    [({"id": "1"}, r"recover\(\)"), (None, "check at the device")],
+    ids=["known", "by hand"],
 )
 async def test_open_intent(outcome_query: Mapping[str, str] | None, advice: str) -> None:
     """Reject calls while the ledger has an open intent, and say how to resolve it."""

@@ -41,6 +41,12 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
         {"status_id": 101, "transaction_amount": 9, "auth_amount": 5},
         True,
     ),
+    (
+        "authcomplete",
+        {"transaction_amount": "9.00"},
+        {"status_id": 101, "transaction_amount": 9, "auth_amount": 12},
+        True,
+    ),
     ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": Decimal("9.0")}, True),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": 15}, True),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": "12.00"}, False),

@@ -65,6 +65,12 @@ def test_refused_login(status: int) -> None:
     assert classify(refused.value) is AttemptResult.REFUSED
 
 
+def test_a_refusal_that_quotes_the_password_is_masked() -> None:
+    with pytest.raises(AuthenticationError) as refused:
+        read_reply(log_in("u", "s3cret-word", "d"), reply(401, b'{"message": "not the password: s3cret-word"}'))
+    assert "s3cret-word" not in f"{refused.value} {refused.value.message}"
+
+
 @pytest.mark.parametrize(("status", "error"), [(429, RateLimitError), (502, ServerError), (503, ServerError)])
 def test_a_busy_gateways_response_shows_nothing_of_the_password(status: int, error: type[Exception]) -> None:
     with pytest.raises(error):
