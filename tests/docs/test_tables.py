@@ -1,4 +1,4 @@
-"""The tables of the guides have every code, relation, example and test that they should have."""
+"""The tables of the documents have every code, relation, example, test and result that they should have."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 import gateway_async
-from gateway_async import GatewayError, InvalidFieldsError, ReasonCode, StatusError
+from gateway_async import GatewayError, InvalidFieldsError, ReasonCode, StatusError, __version__
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox.request.expands import EXPANDS
+from tests.contract.endpoints import CREDENTIALS, print_out_of_scope
+from tests.reliability.conditions import CONDITIONS
+from tests.reliability.document import PAGE, PART, PARTS
 
-from .documents import ROOT, read
+from .documents import DOCUMENTS, ROOT, read
+from .sandbox_tables import TABLES
 
 
 def section(document: str, headline: str) -> str:
@@ -85,3 +89,60 @@ def test_the_tests_of_the_parts_exist() -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", read("docs/guides/extending.md"))
     assert [name for name in named if not Path(ROOT, name).is_file()] == []
     assert named != []
+
+
+# --- the pages about the sandbox
+
+SANDBOX_PAGES = "\n".join(read(page) for page in DOCUMENTS if page.startswith("docs/sandbox/"))
+
+
+@pytest.mark.parametrize("part", TABLES)
+def test_tables(part: str) -> None:
+    """The text between two marks is the table that the sandbox's code has."""
+    assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in SANDBOX_PAGES
+
+
+def test_every_mark_is_known() -> None:
+    assert sorted(re.findall(r"<!-- printed: (.+?) -->", SANDBOX_PAGES)) == sorted(TABLES)
+
+
+# --- the README of the tests
+
+TESTS_README = "tests/README.md"
+
+
+def test_the_endpoints_without_tests_are_listed() -> None:
+    assert f"\n{print_out_of_scope()}\n" in read(TESTS_README)
+
+
+def test_the_credentials_are_explained() -> None:
+    assert [kind for kind in CREDENTIALS if f"`{kind}`:" not in read(TESTS_README)] == []
+
+
+# --- the page about reliability
+
+RELIABILITY = {part["name"]: part["text"] for part in PART.finditer(PAGE.read_text(encoding="utf-8"))}
+
+
+def results(part: str) -> list[tuple[str, str]]:
+    """Return the key and the result of each row of a table."""
+    return re.findall(r"^\| .*?`([\w-]+)`(?::[^|]*)? \|.* \| (\w+) \|$", RELIABILITY[part], re.MULTILINE)
+
+
+def test_the_page_has_every_part() -> None:
+    assert RELIABILITY.keys() == PARTS.keys()
+
+
+def test_the_table_has_each_condition_passed_in_order() -> None:
+    assert results("rows") == [(condition.key, "passed") for condition in CONDITIONS]
+
+
+def test_every_row_failed_without_its_protections() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| `([\w-]+)` \|.* \| (\w+) \|$", RELIABILITY["protections"], re.MULTILINE)
+    expected = [(name, condition.key, "failed") for condition in CONDITIONS for name in condition.protections]
+    assert sorted(rows) == sorted(expected)
+
+
+def test_origin() -> None:
+    """The page says by which version and on which day the rows were produced."""
+    assert re.match(rf"Version .*{re.escape(__version__)}.*, \d{{4}}-\d\d-\d\d", RELIABILITY["origin"])
