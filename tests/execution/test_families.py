@@ -390,8 +390,9 @@ async def test_paylink_link() -> None:
 
 async def test_api_ids() -> None:
     """An `ApiId` is refused before anything is sent."""
-    async with Script().gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
-            await gateway.transaction_batches.get(ApiId("mine"))
-        with pytest.raises(InvalidRequestError, match="are not found by an ApiId"):
-            await gateway.postback_configs.delete(ApiId("mine"))  # type: ignore[arg-type]
+    script = Script()
+    async with script.gateway() as gateway:
+        families: list[Any] = [gateway.transaction_batches, gateway.recurrings, gateway.tags, gateway.notes]
+        for verb in (*(family.get for family in families), gateway.postback_configs.delete):
+            await error_of(verb(ApiId("mine")), InvalidRequestError, match="are not found by an ApiId")
+    assert script.asked == []

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from gateway_async import (
-    ApiId,
     AuthenticationError,
     InvalidRequestError,
     MismatchedWriteError,
@@ -395,14 +394,6 @@ async def test_own_id(changes: RecurringUpdate) -> None:
         assert script.methods.count("PUT") == 3
         script.responses["put"] = [plan(description="Rent")]
         assert (await gateway.recurrings.update("r", changes)).id == "r"  # accepted, and contradicted by nothing
-
-
-async def test_an_api_id_is_refused_before_anything_is_sent() -> None:
-    script = Script()
-    async with script.gateway() as gateway:
-        for family in (gateway.recurrings, gateway.tags, gateway.notes):
-            await error_of(family.get(ApiId("mine")), InvalidRequestError, match="by an ApiId")
-    assert script.asked == []
 
 
 # --- what a ledger keeps

@@ -72,18 +72,8 @@ async def test_order() -> None:
     assert [name for name in served if name in waited] == waited
 
 
-async def test_each_terminal_has_a_queue_of_its_own() -> None:
-    counter = Counter()
-    async with Script(post=[counter]).gateway() as gateway, anyio.create_task_group() as tasks:
-        for number in range(5):
-            tasks.start_soon(gateway.router_transactions.create, sale(f"terminal {number}".replace(" ", "-")))
-        await anyio.wait_all_tasks_blocked()
-        assert counter.waiting == 5
-        counter.go_on.set()
-
-
 async def test_max_terminals() -> None:
-    """The others wait for a place, without a time-out of their own."""
+    """As many terminals work at once; the others wait for a place, without a time-out of their own."""
     counter = Counter()
     script = Script(post=[counter])
     async with script.gateway(max_terminals=2) as gateway, anyio.create_task_group() as tasks:
