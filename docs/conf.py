@@ -65,6 +65,7 @@ codeautolink_global_preface = "from code_links import gateway"
 codeautolink_concat_default = False
 
 copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
 copybutton_exclude = ".linenos, .gp, .go"
 
 linkcheck_anchors = False

@@ -1,4 +1,4 @@
-"""Take the pictures of the sandbox's pages in docs/pictures/screenshots/: each in two widths, light and dark.
+"""Take the pictures in docs/pictures/screenshots/: of the sandbox and of a report, in two widths, light and dark.
 
 pip install -e '.[tests]' pillow
 GATEWAY_TEST_CHROMIUM=/usr/bin/chromium python docs/pictures/take_screenshots.py
@@ -7,11 +7,14 @@ GATEWAY_TEST_CHROMIUM=/usr/bin/chromium python docs/pictures/take_screenshots.py
 import asyncio
 import io
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urljoin
 
 from PIL import Image
 from playwright.async_api import Browser, async_playwright
@@ -30,6 +33,7 @@ from gateway_async import (
 from gateway_async.sandbox import Sandbox
 
 FOLDER = Path(__file__).with_name("screenshots")
+TUTORIAL = Path(__file__).parents[1] / "tutorials/migration.md"
 SIZES = {1280: 800, 375: 760}
 SCHEMES = ("light", "dark")
 COLORS = 64
@@ -56,7 +60,10 @@ PAGES = {
 
 @asynccontextmanager
 async def busy_sandbox() -> AsyncIterator[tuple[Sandbox, dict[str, str]]]:
-    """Run a sandbox in which something has happened; yield it and the paths of its pages."""
+    """Run a sandbox in which something has happened; yield it and the addresses of the pages."""
+    async with Sandbox() as other:
+        folder = TemporaryDirectory()
+        report = await migrate(other, Path(folder.name))
     async with Sandbox(terminals="manual") as sandbox, sandbox.gateway() as gateway:
         await listen(sandbox, gateway)
         payment_id = await pay(gateway)
@@ -72,9 +79,36 @@ async def busy_sandbox() -> AsyncIterator[tuple[Sandbox, dict[str, str]]]:
                     "record": f"/records/transactions/{payment_id}",
                     "invoice": f"/quickinvoicepay/{invoice_id}",
                     "paylink": f"/?paylink_id={paylink_id}",
+                    "report": report.as_uri(),
                 },
             )
             waiting.cancel()
+    folder.cleanup()
+
+
+async def migrate(sandbox: Sandbox, folder: Path) -> Path:
+    """Migrate the file of the tutorial, and return its report."""
+    text = TUTORIAL.read_text(encoding="utf-8")
+    (export, *_), (columns,) = (
+        re.findall(rf"^```{language}\n(.+?)^```", text, re.MULTILINE | re.DOTALL)
+        for language in ("python", "toml")
+    )
+    (folder / "export.py").write_text(export, encoding="utf-8")
+    (folder / "cards.toml").write_text(columns, encoding="utf-8")
+    options = "--columns cards.toml --encoding cp1252 --report report.html"
+    for command in (
+        "export.py",
+        f"-m gateway_async.cli migrate cards.csv {options}",
+    ):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *command.split(),
+            cwd=folder,
+            env=os.environ | sandbox.environment(),
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        await process.wait()
+    return folder / "report.html"
 
 
 async def listen(sandbox: Sandbox, gateway: AsyncGateway) -> None:
@@ -165,7 +199,7 @@ async def take(browser: Browser, base_url: str, name: str, path: str) -> None:
             page = await browser.new_page(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            await page.goto(base_url + path)
+            await page.goto(urljoin(base_url, path))
             if path.startswith("/reference"):
                 await page.locator(".opblock-tag").first.wait_for()
             if path == PAGES["operation"]:

@@ -106,7 +106,7 @@ class Walkthrough:
             text += f" && {{ wait {killed} || true; }}"  # or bash would report the death at any later time
         if _READS.match(step.text):
             with suppress(TimeoutError):
-                anyio.run(until, lambda: self._problem(step, text) is None)
+                anyio.run(until, lambda: self._problem(step, text) is None, 0.3)
         problem = self._problem(step, text)
         assert problem is None, problem
         if killed == str(self.process_id):
