@@ -1,6 +1,6 @@
 """One sandbox for a whole file of tests, and a raw client for it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -50,3 +50,12 @@ def record_sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, 
 def record_side(request: pytest.FixtureRequest, record_sides: dict[str, RecordSide]) -> RecordSide:
     """One side of the sandbox for records without payments."""
     return record_sides[request.param]
+
+
+@pytest.fixture
+def product_settings(sandbox: Sandbox) -> Iterator[Callable[..., object]]:
+    """Change settings of the merchant account for cards until the test ends."""
+    yield sandbox.change_product
+    sandbox.change_product(
+        allow_partial_authorization=True, auto_decline_cvv=False, auto_decline_street=False, auto_decline_zip=False
+    )

@@ -1,7 +1,6 @@
 """The documented test values of cards, row by row, through raw HTTP and through the SDK."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
@@ -190,15 +189,6 @@ def test_security_codes(side: Side, product_settings: Any) -> None:
     product_settings(auto_decline_cvv=True)
     for card, cvv, _, reason in CODES:
         assert side.pay(account_number=card, cvv=cvv or ...)["reason_code_id"] == reason, (card, cvv)
-
-
-@pytest.fixture
-def product_settings(sandbox: Sandbox) -> Iterator[Any]:
-    """Change settings of the merchant account for cards until the test ends."""
-    yield sandbox.change_product
-    sandbox.change_product(
-        allow_partial_authorization=True, auto_decline_cvv=False, auto_decline_street=False, auto_decline_zip=False
-    )
 
 
 def wait_for_sleeper(sandbox: Sandbox) -> None:

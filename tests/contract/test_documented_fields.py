@@ -1,6 +1,6 @@
 """The documented effects of single fields, row by row, through raw HTTP and through the SDK."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -15,7 +15,6 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async._wire.validation import problems
-from gateway_async.sandbox import Sandbox
 
 from .raw_client import VISA, RawClient
 from .two_sides import RefusedError, SdkSide, Side, Values, plain, refusal
@@ -52,15 +51,6 @@ def create(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[st
     return by_http if request.param == "HTTP" else by_sdk
 
 
-@pytest.fixture
-def settings(sandbox: Sandbox) -> Iterator[Callable[..., object]]:
-    """Change settings of the merchant account for cards until the test ends."""
-    yield sandbox.change_product
-    sandbox.change_product(
-        allow_partial_authorization=True, auto_decline_cvv=False, auto_decline_street=False, auto_decline_zip=False
-    )
-
-
 OVERRIDES: list[tuple[str, dict[str, str], int, int]] = [
     ("auto_decline_cvv", {"cvv": "124"}, 1000, 1656),
     ("auto_decline_street", {"billing_street": "1 Main St", "billing_zip": "32606"}, 1000, 1655),
@@ -72,10 +62,10 @@ OVERRIDES: list[tuple[str, dict[str, str], int, int]] = [
 
 @pytest.mark.parametrize(("setting", "fields", "off", "on"), OVERRIDES)
 def test_an_override_replaces_a_setting_once(
-    side: Side, settings: Callable[..., object], setting: str, fields: dict[str, str], off: int, on: int
+    side: Side, product_settings: Callable[..., object], setting: str, fields: dict[str, str], off: int, on: int
 ) -> None:
     for value, reason, other in ((True, on, off), (False, off, on)):
-        settings(**{setting: value})
+        product_settings(**{setting: value})
         assert side.pay(**fields)["reason_code_id"] == reason
         assert side.pay(**fields, **{f"{setting}_override": not value})["reason_code_id"] == other
         assert side.pay(**fields)["reason_code_id"] == reason

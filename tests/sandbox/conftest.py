@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ def recorded(name: str) -> Any:
     return json.loads(body["data"]) if "data" in body else next(iter(body.values()))
 
 
+def noon(day: date) -> float:
+    """Return the middle of a day, in Unix seconds."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
+
+
 class Shop:
     """A merchant's client that sends raw JSON for one location of a sandbox."""
 
@@ -87,6 +93,11 @@ class Shop:
         """Create a transaction, an approved sale by default."""
         sale = {"action": "sale", "account_number": VISA, "exp_date": "1230", "transaction_amount": amount}
         return self.post("transaction", "/v2/transactions", self._with(sale, fields))
+
+    def paid(self, *args: Any, **fields: Any) -> Record:
+        """Create a transaction, and return the record."""
+        payment: Record = self.pay(*args, **fields).json()["transaction"]
+        return payment
 
     def pay_from_bank(self, **fields: Any) -> httpx.Response:
         """Create a payment of 10.00 from a bank account."""

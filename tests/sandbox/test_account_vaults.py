@@ -106,7 +106,7 @@ def test_a_ticket_serves_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> N
 
 
 def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
-    sale = shop.pay(account_number="6011000995500000", transaction_api_id="sale-1").json()["transaction"]
+    sale = shop.paid(account_number="6011000995500000", transaction_api_id="sale-1")
     for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
         vault = shop.vault(account_number=..., exp_date=..., **source).json()["accountvault"]
         assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("disc", "0000", "1230")

@@ -87,12 +87,12 @@ def test_reset(shop: Shop, sandbox: Sandbox) -> None:
 
 def test_ledger(shop: Shop) -> None:
     """The ledger counts charges, refunds and stored cards; a decline counts nothing, a void still counts."""
-    paid = shop.pay(transaction_api_id="paid").json()["transaction"]
+    paid = shop.paid(transaction_api_id="paid")
     shop.pay("5.00", transaction_api_id="declined")
     shop.pay("0.00", transaction_api_id="address", action="avsonly")
     back = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": paid["id"]}
     shop.pay("1.00", transaction_api_id="back", **back)
-    shop.act(shop.pay(transaction_api_id="voided").json()["transaction"], "void")
+    shop.act(shop.paid(transaction_api_id="voided"), "void")
     shop.vault(account_vault_api_id="kept")
     ledger = shop.get("/_sandbox/ledger").json()
     assert (ledger["charged"], ledger["refunded"]) == ({"paid": 1, "voided": 1}, {"back": 1})

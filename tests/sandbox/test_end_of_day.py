@@ -12,18 +12,13 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import Eventually, OpenShop, Record, Shop
+from .conftest import Eventually, OpenShop, Record, Shop, noon
 
 DAY = 86_400
 TODAY = date(2027, 3, 1)
 EMAIL = "ada@example.test"
 SentMessages = Callable[[], list[tuple[str, int]]]
 Batches = Callable[[], list[tuple[int, ...]]]
-
-
-def noon(day: date) -> float:
-    """Return the middle of a day, in Unix seconds."""
-    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
 
 
 def midnight(day: date) -> int:
@@ -157,7 +152,7 @@ def test_the_clock_runs_into_midnight(
 
 def test_settlement(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
     """A batch settles at midnight with its payments; a payment of the next day starts another batch."""
-    sale = shop.pay().json()["transaction"]
+    sale = shop.paid()
     sandbox.advance(DAY)
     shop.pay()
     settled = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
@@ -181,7 +176,7 @@ def test_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
     """From its `effective_date` on a bank payment advances one status each midnight, also in a jump."""
     bank: Record = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
     bank |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
-    paid = shop.pay(effective_date=on(100).isoformat(), **bank).json()["transaction"]
+    paid = shop.paid(effective_date=on(100).isoformat(), **bank)
     sandbox.advance(100 * DAY)
     moved = shop.get(f"/v2/transactions/{paid['id']}").json()["transaction"]
     sandbox.advance(100 * DAY)

@@ -121,7 +121,7 @@ def test_a_response_comes_twice(sandbox: Sandbox, pay_raw: PayRaw) -> None:
 def test_wrong_response(shop: Shop, sandbox: Sandbox) -> None:
     """The response is plausible but has another record; the request's own one is stored correctly."""
     sandbox.fault(OPERATION, "wrong_response")
-    swapped = shop.pay("1.00", transaction_api_id="t1").json()["transaction"]
+    swapped = shop.paid("1.00", transaction_api_id="t1")
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
     assert charged(sandbox) == 1
@@ -147,7 +147,7 @@ def test_a_length_is_wrong(sandbox: Sandbox, pay_raw: PayRaw) -> None:
 def test_a_response_drips(shop: Shop, sandbox: Sandbox) -> None:
     """The response arrives byte by byte and complete."""
     sandbox.fault(OPERATION, "drip", seconds=0)
-    assert shop.pay(transaction_api_id="t1").json()["transaction"]["transaction_api_id"] == "t1"
+    assert shop.paid(transaction_api_id="t1")["transaction_api_id"] == "t1"
 
 
 def test_a_drip_pauses_between_bytes(sandbox: Sandbox, pay_raw: PayRaw) -> None:

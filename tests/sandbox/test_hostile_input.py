@@ -117,7 +117,7 @@ def test_change_values(shop: Shop, value: object) -> None:
     made = {
         "contacts": shop.contact().json()["contact"],
         "accountvaults": shop.vault().json()["accountvault"],
-        "transactions": shop.pay(action="authonly").json()["transaction"],
+        "transactions": shop.paid(action="authonly"),
         "quickinvoices": shop.invoice().json()["quickinvoice"],
     }
     for plural, record in made.items():

@@ -28,7 +28,7 @@ def bill(shop: Shop) -> Make:
 @pytest.fixture
 def sale(shop: Shop) -> Make:
     """Create an approved sale and return its id."""
-    return lambda amount="21.00", **fields: shop.pay(amount, **fields).json()["transaction"]["id"]
+    return lambda amount="21.00", **fields: shop.paid(amount, **fields)["id"]
 
 
 def add(shop: Shop, invoice_id: str, transaction_id: object) -> httpx.Response:
@@ -282,7 +282,7 @@ def test_a_transaction_is_added_to_one_invoice_once(shop: Shop, bill: Make, sale
 
 def test_other_locations(shop: Shop, neighbor: Shop, bill: Make, errors: Errors) -> None:
     """A transaction of another location, an unknown one and none are refused."""
-    foreign_id = neighbor.pay("21.00").json()["transaction"]["id"]
+    foreign_id = neighbor.paid("21.00")["id"]
     invalid, blank = "transaction_id provided is not valid", "Transaction Id cannot be blank."
     for move in (add, remove):
         for transaction_id, reason in ((foreign_id, invalid), ("unknown", invalid), (None, blank), ("", blank)):
@@ -357,7 +357,7 @@ def test_more_items(shop: Shop, bill: Make) -> None:
 
 
 MOVES: dict[InvoiceTrigger, Step] = {
-    InvoiceTrigger.PAY_PART: lambda shop, one: add(shop, one, shop.pay("0.01").json()["transaction"]["id"]),
+    InvoiceTrigger.PAY_PART: lambda shop, one: add(shop, one, shop.paid("0.01")["id"]),
     InvoiceTrigger.CHANGE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"title": "x"}),
     InvoiceTrigger.CLOSE: lambda shop, one: shop.put("quickinvoice", f"{PATH}/{one}", {"status_id": 0}),
     InvoiceTrigger.REOPEN: lambda shop, one: shop.http.post(f"{PATH}/{one}/reopen"),

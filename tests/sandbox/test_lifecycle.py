@@ -234,7 +234,7 @@ def add_level3(sandbox: Sandbox, shop: Shop) -> None:
     line = {"description": "Tea", "product_code": "tea", "quantity": 1, "unit_code": "EAC", "unit_cost": 1}
     line |= {"tax_amount": 1, "tax_rate": 1, "commodity_code": "tea"}
     data = {
-        "transaction_id": shop.pay().json()["transaction"]["id"],
+        "transaction_id": shop.paid()["id"],
         "level3_data": {"tax_rate": 1, "line_items": [line]},
     }
     shop.post("transactionlevel3", "/v2/transactionlevel3s", data)
@@ -252,7 +252,7 @@ def test_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     with Sandbox(data=path) as sandbox:
         first, shop = sandbox.info, open_shop(sandbox.info)
         fill(sandbox, shop)
-        sale = shop.pay(transaction_api_id="t1").json()["transaction"]
+        sale = shop.paid(transaction_api_id="t1")
         stored = read_all(sandbox)
     assert [name for name, records in stored.items() if not records] == []
     with Sandbox(data=path) as sandbox:
@@ -367,7 +367,7 @@ def test_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None
     def pay() -> None:
         with suppress(httpx.TransportError):
             while True:
-                answered.append(shop.pay(transaction_api_id=f"t{len(answered)}").json()["transaction"]["id"])
+                answered.append(shop.paid(transaction_api_id=f"t{len(answered)}")["id"])
 
     paying = threading.Thread(target=pay)
     paying.start()

@@ -16,7 +16,7 @@ from .conftest import Errors, Record, Shop
 @pytest.fixture
 def seven(shop: Shop) -> list[Record]:
     """Create seven payments of 1.00 to 7.00, with the api ids t1 to t7."""
-    return [shop.pay(f"{n}.00", transaction_api_id=f"t{n}").json()["transaction"] for n in range(1, 8)]
+    return [shop.paid(f"{n}.00", transaction_api_id=f"t{n}") for n in range(1, 8)]
 
 
 def api_ids(response: httpx.Response) -> list[str]:
@@ -123,7 +123,7 @@ def test_named_ranges(shop: Shop, sandbox: Sandbox, span: str, days: int) -> Non
 
 def test_custom_range(shop: Shop) -> None:
     """created_ts=custom has _from and _to, either of which may be missing."""
-    now = shop.pay(transaction_api_id="t1").json()["transaction"]["created_ts"]
+    now = shop.paid(transaction_api_id="t1")["created_ts"]
     inside = {"created_ts": "custom", "created_ts_from": now, "created_ts_to": now}
     assert payments(shop, **inside) == ["t1"]
     assert payments(shop, created_ts="custom", created_ts_from=now + 1) == []
@@ -201,7 +201,7 @@ def test_expand(shop: Shop) -> None:
 
 
 def test_thousands_of_values_fit_in_one_filter(shop: Shop) -> None:
-    sale = shop.pay(transaction_api_id="t1").json()["transaction"]
+    sale = shop.paid(transaction_api_id="t1")
     assert payments(shop, id=",".join([sale["id"], *map(str, range(5000))])) == ["t1"]
 
 

@@ -183,7 +183,7 @@ def test_own_id(shop: Shop) -> None:
     assert shop.put("quickinvoice", path, {"status_id": 0}, **where).status_code == 200
     assert shop.http.post(f"{path}/reopen", params=where).status_code == 200
     assert shop.http.post(f"{path}/resend", params=where).status_code == 204
-    paid = {"transaction_id": shop.pay("21.00").json()["transaction"]["id"]}
+    paid = {"transaction_id": shop.paid("21.00")["id"]}
     for verb in ("addTransaction", "removeTransaction"):
         assert shop.put("quickinvoice", f"{path}/{verb}", paid, **where).status_code == 200
     file = shop.http.post(f"{path}/files", params=where, files={"file[file]": ("a.txt", b"a")}).json()["file"]

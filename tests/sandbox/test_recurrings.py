@@ -8,16 +8,11 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 
-from .conftest import BANK_ACCOUNT, Errors, Record, Shop
+from .conftest import BANK_ACCOUNT, Errors, Record, Shop, noon
 
 DAY = 86_400
 START = date(2031, 2, 23)
 NONE = "0000-00-00"
-
-
-def noon(day: date) -> float:
-    """Return the middle of a day, in Unix seconds."""
-    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
 
 
 @pytest.fixture

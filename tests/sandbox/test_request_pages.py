@@ -53,7 +53,7 @@ def test_empty_log(sandbox: Sandbox, path: str) -> None:
 
 def test_entry(sandbox: Sandbox, shop: Shop) -> None:
     """The log shows method, path, status, amount, problem and integrator id of a request, and links to its record."""
-    sale = shop.pay("12.50", transaction_api_id="order-1").json()["transaction"]
+    sale = shop.paid("12.50", transaction_api_id="order-1")
     shop.get("/v2/contacts/unknown")
     page = open_page(sandbox)
     link = f'href="/records/transactions/{sale["id"]}"'
@@ -84,7 +84,7 @@ def test_filters(sandbox: Sandbox, shop: Shop, show: str, expected: list[str]) -
 @pytest.mark.parametrize("text", ["/V2/TRANSACTIONS", "201", "order-1", "{id}", "12.5", VISA[:8]])
 def test_search(sandbox: Sandbox, shop: Shop, text: str) -> None:
     """A request is found by a part of its path, its status, its ids or its amount, and not by a secret."""
-    sale = shop.pay("12.50", transaction_api_id="order-1").json()["transaction"]
+    sale = shop.paid("12.50", transaction_api_id="order-1")
     shop.get("/v2/tags")
     page = open_page(sandbox, f"/requests?q={text.format(id=sale['id'])}")
     assert ("</b> /v2/transactions<" in page, "</b> /v2/tags<" in page) == (text != VISA[:8], False)

@@ -22,13 +22,6 @@ Sell = Callable[..., Future[httpx.Response]]
 
 
 @pytest.fixture
-def manual() -> Iterator[Sandbox]:
-    """A gateway whose terminals do nothing automatically."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
 def slow() -> Iterator[Sandbox]:
     """A gateway whose terminals act after two minutes."""
     with Sandbox(terminal_delay=120) as sandbox:

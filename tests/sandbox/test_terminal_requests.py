@@ -16,13 +16,6 @@ from .conftest import Eventually, OpenShop
 
 
 @pytest.fixture
-def manual() -> Iterator[Sandbox]:
-    """A gateway whose terminals do nothing automatically."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
 def queue(manual: Sandbox, open_shop: OpenShop, eventually: Eventually) -> Iterator[Callable[[int], None]]:
     """Make some calls wait at the terminal."""
     shop = open_shop(manual.info)

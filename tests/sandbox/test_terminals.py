@@ -15,13 +15,6 @@ from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
 
 @pytest.fixture
-def manual() -> Iterator[Sandbox]:
-    """A gateway whose terminals do nothing automatically."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
 def counter(manual: Sandbox, open_shop: OpenShop) -> Shop:
     """The client of that gateway."""
     return open_shop(manual.info)

@@ -38,11 +38,6 @@ def settled(shop: Shop, batch_id: str) -> Record:
     return batch
 
 
-def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
-    payment: Record = shop.pay(*args, **fields).json()["transaction"]
-    return payment
-
-
 def again(shop: Shop, payment: Record) -> Record:
     record: Record = shop.get(f"/v2/transactions/{payment['id']}").json()["transaction"]
     return record
@@ -51,7 +46,7 @@ def again(shop: Shop, payment: Record) -> Record:
 def test_first_payment(shop: Shop) -> None:
     """No batch is ever empty; the first payment has its id and number."""
     assert batches(shop) == []
-    sale = paid(shop)
+    sale = shop.paid()
     [batch] = batches(shop)
     assert (sale["transaction_batch_id"], sale["batch"]) == (batch["id"], str(batch["batch_num"]))
     assert (batch["batch_num"], batch["is_open"], batch["processing_status_id"]) == (1, 1, 1)
@@ -62,7 +57,7 @@ def test_first_payment(shop: Shop) -> None:
 
 def test_a_batch_has_the_fields_of_the_contract_and_no_location(shop: Shop) -> None:
     sample = recorded("transactionbatch-list-response")[0]
-    paid(shop)
+    shop.paid()
     [batch] = batches(shop)
     assert set(batch) == {*sample, "settlement_file_name", "status_message", "_links"}
     assert {name: type(batch[name]) for name in sample} == {name: type(value) for name, value in sample.items()}
@@ -73,7 +68,7 @@ def test_a_batch_has_the_fields_of_the_contract_and_no_location(shop: Shop) -> N
 @pytest.mark.parametrize("action", ["sale", "force", "refund"])
 def test_settled_payments(shop: Shop, action: str) -> None:
     """Such payments are sales, forces and refunds, partial approvals, and sales at terminals."""
-    first, part = (paid(shop, amount, action=action, auth_code="123456") for amount in ("12.50", "2.01"))
+    first, part = (shop.paid(amount, action=action, auth_code="123456") for amount in ("12.50", "2.01"))
     at_terminal = shop.at_terminal().json()["routertransaction"]
     assert {one["transaction_batch_id"] for one in (first, part, at_terminal)} == {batches(shop)[0]["id"]}
 
@@ -81,14 +76,14 @@ def test_settled_payments(shop: Shop, action: str) -> None:
 @pytest.mark.parametrize(("action", "amount"), [("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")])
 def test_unsettled_payments(shop: Shop, action: str, amount: str) -> None:
     """Such payments are authorizations, address checks and declines."""
-    made = paid(shop, amount, action=action)
+    made = shop.paid(amount, action=action)
     assert (made["transaction_batch_id"], made["batch"]) == (None, None)
     assert batches(shop) == []
 
 
 def test_authorizations(shop: Shop) -> None:
     """A completed authorization joins the batch that is open then; if voided, none."""
-    auth, other = paid(shop, action="authonly"), paid(shop, action="authonly")
+    auth, other = shop.paid(action="authonly"), shop.paid(action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert [done["transaction_batch_id"]] == [batch["id"] for batch in batches(shop)]
     assert shop.act(other, "void").json()["transaction"]["transaction_batch_id"] is None
@@ -97,9 +92,9 @@ def test_authorizations(shop: Shop) -> None:
 def test_settlement(shop: Shop, sandbox: Sandbox) -> None:
     """The batch gets status 2 with time and file. Payments get 134 with the day, and voided ones stay voided."""
     sandbox.set_clock(MORNING)
-    sale, refund, voided = paid(shop), paid(shop, action="refund"), paid(shop)
+    sale, refund, voided = shop.paid(), shop.paid(action="refund"), shop.paid()
     shop.act(voided, "void")
-    auth = paid(shop, action="authonly")
+    auth = shop.paid(action="authonly")
     batch = settled(shop, sale["transaction_batch_id"])
     assert (batch["is_open"], batch["processing_status_id"]) == (0, 2)
     assert MORNING <= batch["batch_close_ts"] <= MORNING + 60
@@ -114,15 +109,15 @@ def test_settlement(shop: Shop, sandbox: Sandbox) -> None:
 def test_numbers(shop: Shop) -> None:
     """Numbers count up for each merchant account."""
     for number in (1, 2, 3):
-        sale = paid(shop)
+        sale = shop.paid()
         assert sale["batch"] == str(number)
         settled(shop, sale["transaction_batch_id"])
     assert numbers(shop) == [3, 2, 1]
 
 
 def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Errors) -> None:
-    settled(shop, paid(shop)["transaction_batch_id"])
-    theirs = paid(neighbor)
+    settled(shop, shop.paid()["transaction_batch_id"])
+    theirs = neighbor.paid()
     assert theirs["batch"] == "1"
     assert numbers(shop) == [1]
     assert settle(shop, theirs["transaction_batch_id"]).status_code == 404
@@ -133,7 +128,7 @@ def test_numbers_count_for_each_location(shop: Shop, neighbor: Shop, errors: Err
 
 def test_repeated_settlement(shop: Shop, sandbox: Sandbox) -> None:
     """A settled batch is returned, and a second settlement changes nothing."""
-    sale = paid(shop)
+    sale = shop.paid()
     first = settled(shop, sale["transaction_batch_id"])
     sandbox.advance(60)
     again = settle(shop, first["id"])
@@ -145,7 +140,7 @@ def test_repeated_settlement(shop: Shop, sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("status", [5, 6])
 def test_batch_in_process(shop: Shop, sandbox: Sandbox, errors: Errors, status: int) -> None:
     """The refusal names the status, because the batch is closed and not settled."""
-    batch_id = paid(shop)["transaction_batch_id"]
+    batch_id = shop.paid()["transaction_batch_id"]
     sandbox.process_batch(batch_id, status)
     expected = {"processing_status_id": [f"Settle is not allowed when processing_status_id is {status}."]}
     assert errors(settle(shop, batch_id)) == expected
@@ -153,11 +148,11 @@ def test_batch_in_process(shop: Shop, sandbox: Sandbox, errors: Errors, status: 
 
 def test_settled_payment(shop: Shop, errors: Errors) -> None:
     """The refund is in the next batch; a settled refund is not refunded again."""
-    sale = paid(shop)
+    sale = shop.paid()
     settled(shop, sale["transaction_batch_id"])
     assert list(errors(shop.act(sale, "void"))) == ["action"]
     back = {"action": "refund", "account_number": ..., "exp_date": ...}
-    refund = paid(shop, "12.50", **back, previous_transaction_id=sale["id"])
+    refund = shop.paid("12.50", **back, previous_transaction_id=sale["id"])
     assert (refund["status_id"], refund["batch"]) == (111, "2")
     settled(shop, refund["transaction_batch_id"])
     of_refund = shop.pay("1.00", **back, previous_transaction_id=refund["id"])
@@ -172,12 +167,12 @@ def test_settled_payment(shop: Shop, errors: Errors) -> None:
 
 def test_failed_settlement(shop: Shop) -> None:
     """With 6.30 the first settlement returns status 3 and the batch stays open; the second succeeds."""
-    sale, trouble = paid(shop), paid(shop, "6.30")
+    sale, trouble = shop.paid(), shop.paid("6.30")
     assert trouble["status_id"] == 101
     first = settled(shop, sale["transaction_batch_id"])
     assert (first["processing_status_id"], first["is_open"], first["batch_close_ts"]) == (3, 1, None)
     assert first["settlement_file_name"] is None
-    assert (again(shop, sale)["status_id"], paid(shop)["batch"]) == (101, "1")
+    assert (again(shop, sale)["status_id"], shop.paid()["batch"]) == (101, "1")
     second = settled(shop, first["id"])
     assert (second["processing_status_id"], second["is_open"]) == (2, 0)
     assert {again(shop, one)["status_id"] for one in (sale, trouble)} == {134}
@@ -185,7 +180,7 @@ def test_failed_settlement(shop: Shop) -> None:
 
 def test_voided_failure(shop: Shop) -> None:
     """A voided payment is not settled, so it cannot fail."""
-    trouble = paid(shop, "6.30")
+    trouble = shop.paid("6.30")
     shop.act(trouble, "void")
     assert settled(shop, trouble["transaction_batch_id"])["processing_status_id"] == 2
 
@@ -193,14 +188,14 @@ def test_voided_failure(shop: Shop) -> None:
 def test_midnight(shop: Shop, sandbox: Sandbox) -> None:
     """Open batches settle at midnight UTC; a batch with 6.30 needs a second one."""
     sandbox.set_clock(MORNING)
-    sale = paid(shop)
+    sale = shop.paid()
     sandbox.advance(14 * 60 * 60)
     assert again(shop, sale)["status_id"] == 101
     sandbox.advance(DAY - 14 * 60 * 60)
     [batch] = batches(shop)
     assert (batch["processing_status_id"], batch["batch_close_ts"]) == (2, MORNING + 15 * 60 * 60)
     assert again(shop, sale)["settle_date"] == "2099-03-12"
-    trouble = paid(shop, "6.30")
+    trouble = shop.paid("6.30")
     sandbox.advance(DAY)
     assert again(shop, trouble)["status_id"] == 101
     sandbox.advance(DAY)
@@ -235,7 +230,7 @@ def a_month(shop: Shop, sandbox: Sandbox) -> None:
     """Create batches 1 to 4: of the last month, last week, yesterday and today; the last is open."""
     for number, days in enumerate((-20, -7, -1, 0), 1):
         sandbox.set_clock(MORNING + days * DAY)
-        sale = paid(shop)
+        sale = shop.paid()
         assert sale["batch"] == str(number)
         if days:
             sandbox.advance(60)
@@ -274,14 +269,14 @@ def test_filters(shop: Shop) -> None:
 
 
 def test_batches_are_found_by_merchant_account(shop: Shop) -> None:
-    paid(shop)
+    shop.paid()
     assert numbers(shop, product_transaction_id=shop.info.cc_product_transaction_id) == [1]
     assert numbers(shop, product_transaction_id=shop.info.ach_product_transaction_id) == []
 
 
 def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
     for _ in range(16):
-        settled(shop, paid(shop)["transaction_batch_id"])
+        settled(shop, shop.paid()["transaction_batch_id"])
     meta = shop.get("/v2/transactionbatches", sort="-created_ts").json()["meta"]
     assert (meta["pagination"]["perPage"], meta["pagination"]["pageCount"]) == (15, 2)
     assert meta["sort"]["attributes"] == {"created_ts": "desc"}
@@ -290,7 +285,7 @@ def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
 def test_changelogs(shop: Shop, sandbox: Sandbox) -> None:
     """The newest is first, with the user, in the recorded form; at midnight there is no user."""
     logs = recorded("postback-transactionbatch-update")["changelogs"]
-    batch = settle(shop, paid(shop)["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
+    batch = settle(shop, shop.paid()["transaction_batch_id"], expand="changelogs").json()["transactionbatch"]
     assert [log["action"] for log in batch["changelogs"]] == ["UPDATE", "CREATE"]
     update, creation = batch["changelogs"]
     assert [update.keys(), update["user"].keys()] == [logs[0].keys(), logs[0]["user"].keys()]
@@ -303,19 +298,19 @@ def test_changelogs(shop: Shop, sandbox: Sandbox) -> None:
     assert all(one.keys() == logs[0]["changelog_details"][0].keys() for one in update["changelog_details"])
     assert (update["model"], update["model_id"]) == ("TransactionBatch", batch["id"])
     assert (update["user"]["id"], creation["changelog_details"]) == (shop.info.user_id, [])
-    paid(shop)
+    shop.paid()
     sandbox.advance(DAY)
     assert batches(shop, expand="changelogs")[0]["changelogs"][0]["user"] is None
 
 
 def test_processor(shop: Shop, sandbox: Sandbox) -> None:
     """Step 5 closes the batch to payments and settlements; 2 settles its payments."""
-    sale = paid(shop)
+    sale = shop.paid()
     taken = sandbox.process_batch(sale["transaction_batch_id"], 5)
     assert (taken["processing_status_id"], taken["is_open"]) == (5, 0)
     assert taken["batch_close_ts"] is not None
     assert settle(shop, taken["id"]).status_code == 422
-    assert paid(shop)["batch"] == "2"
+    assert shop.paid()["batch"] == "2"
     done = sandbox.process_batch(taken["id"], 2)
     assert (done["processing_status_id"], done["batch_close_ts"]) == (2, taken["batch_close_ts"])
     assert again(shop, sale)["status_id"] == 134
@@ -323,7 +318,7 @@ def test_processor(shop: Shop, sandbox: Sandbox) -> None:
 
 def test_failing_processor(shop: Shop, sandbox: Sandbox) -> None:
     """Step 3 reopens the batch, 4 announces another try; both can be settled by hand."""
-    sale = paid(shop)
+    sale = shop.paid()
     for status in (5, 3, 4, 5, 3):
         batch = sandbox.process_batch(sale["transaction_batch_id"], status)
         assert batch["processing_status_id"] == status
@@ -334,7 +329,7 @@ def test_failing_processor(shop: Shop, sandbox: Sandbox) -> None:
 
 def test_abandoned_batch(shop: Shop, sandbox: Sandbox) -> None:
     """Step 6 closes the batch for good; its payments stay as they are and can be voided."""
-    sale = paid(shop)
+    sale = shop.paid()
     batch = sandbox.process_batch(sale["transaction_batch_id"], 6)
     assert (batch["is_open"], batch["processing_status_id"]) == (0, 6)
     sandbox.advance(DAY)
@@ -344,7 +339,7 @@ def test_abandoned_batch(shop: Shop, sandbox: Sandbox) -> None:
 
 
 def test_a_control_call_returns_the_batch_as_get_does(shop: Shop) -> None:
-    path = f"/_sandbox/transactionbatches/{paid(shop)['transaction_batch_id']}"
+    path = f"/_sandbox/transactionbatches/{shop.paid()['transaction_batch_id']}"
     moved = shop.http.post(path, json={"processing_status_id": 5})
     assert [moved.json()] == batches(shop)
     problems = {}
@@ -361,7 +356,7 @@ def test_states(shop: Shop, sandbox: Sandbox) -> None:
     ways = {1: (), 5: (5,), 3: (5, 3), 4: (5, 3, 4), 6: (6,), 2: (5, 2)}
     for status, way in ways.items():
         for step in (5, 2, 3, 4, 6):
-            batch_id = paid(shop)["transaction_batch_id"]
+            batch_id = shop.paid()["transaction_batch_id"]
             for before in way:
                 sandbox.process_batch(batch_id, before)
             if (status, step) in ALLOWED:
@@ -385,12 +380,12 @@ def test_an_unknown_batch_is_named(sandbox: Sandbox) -> None:
 
 def test_moved_payment(shop: Shop, sandbox: Sandbox) -> None:
     """In a batch of its own it can be settled alone; the other payments and the next one stay in their batch."""
-    other, moved = paid(shop), paid(shop)
+    other, moved = shop.paid(), shop.paid()
     path = f"/_sandbox/transactions/{moved['id']}/batch"
     own = shop.http.post(path, json={}).json()
     assert (own["is_open"], again(shop, moved)["transaction_batch_id"]) == (1, own["id"])
     assert shop.http.post(path, json={"settle": True}).json()["id"] == own["id"]
-    assert paid(shop)["transaction_batch_id"] == other["transaction_batch_id"] != own["id"]
+    assert shop.paid()["transaction_batch_id"] == other["transaction_batch_id"] != own["id"]
     assert [(each["status_id"]) for each in (again(shop, moved), again(shop, other))] == [134, 101]
     refused = shop.http.post(path, json={})
     message = f"transaction {moved['id']}: is in no open batch."

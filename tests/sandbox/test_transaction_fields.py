@@ -7,11 +7,6 @@ import pytest
 from .conftest import VISA, Errors, Record, Shop
 
 
-def paid(shop: Shop, *args: Any, **fields: Any) -> Record:
-    payment: Record = shop.pay(*args, **fields).json()["transaction"]
-    return payment
-
-
 def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
     response = shop.act(payment, action, **fields)
     assert response.status_code == 200, response.text
@@ -22,7 +17,7 @@ def changed(shop: Shop, payment: Record, action: str, **fields: Any) -> Record:
 def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors) -> None:
     contact = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="location").json()["contact"]
     own = contact["location"]["location_api_id"]
-    assert paid(shop, location_id=..., location_api_id=own)["location_id"] == shop.info.location_id
+    assert shop.paid(location_id=..., location_api_id=own)["location_id"] == shop.info.location_id
     assert "location_api_id" in errors(shop.pay(location_api_id=own, location_id=shop.info.location_id))
     assert "location_api_id" in errors(shop.pay(location_id=..., location_api_id="elsewhere"))
 
@@ -30,9 +25,9 @@ def test_a_location_is_named_by_its_integrator_id_too(shop: Shop, errors: Errors
 @pytest.mark.parametrize("sent", ["vip, new", ["vip", "new"], [{"id": "1", "title": "vip"}, {"title": "new"}]])
 def test_tags(shop: Shop, sent: Any) -> None:
     """Titles come as text or as a list; a title has the same id everywhere."""
-    sale = paid(shop, tags=sent)
+    sale = shop.paid(tags=sent)
     assert [tag["title"] for tag in sale["tags"]] == ["vip", "new"]
-    again = changed(shop, paid(shop), "edit", tags="vip")
+    again = changed(shop, shop.paid(), "edit", tags="vip")
     assert again["tags"] == sale["tags"][:1]
     shown = shop.get(f"/v2/transactions/{again['id']}", expand="tags").json()["transaction"]
     assert shown["tags"] == again["tags"]
@@ -41,18 +36,18 @@ def test_tags(shop: Shop, sent: Any) -> None:
 def test_location_tags(shop: Shop) -> None:
     """A new title becomes a tag, a known one is used, and a deleted tag is no longer shown."""
     known = shop.post("tag", "/v2/tags", {"title": "vip", "location_id": shop.info.location_id}).json()["tag"]
-    sale = paid(shop, tags=["vip", "vip", "new"])
+    sale = shop.paid(tags=["vip", "vip", "new"])
     assert [(tag["id"] == known["id"], tag["title"]) for tag in sale["tags"]] == [(True, "vip"), (False, "new")]
     assert [tag["title"] for tag in shop.get("/v2/tags", sort="id").json()["tags"]] == ["vip", "new"]
     shop.http.delete(f"/v2/tags/{known['id']}")
     shown = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
     assert [tag["title"] for tag in shown["tags"]] == ["new"]
-    assert paid(shop, tags="vip")["tags"][0]["id"] != known["id"]
+    assert shop.paid(tags="vip")["tags"][0]["id"] != known["id"]
 
 
 def test_empty_tags(shop: Shop) -> None:
     """A transaction without tags shows them on request; otherwise the key is missing, as recorded."""
-    sale = paid(shop)
+    sale = shop.paid()
     assert "tags" not in sale
     assert shop.get(f"/v2/transactions/{sale['id']}", expand="tags").json()["transaction"]["tags"] == []
 
@@ -60,7 +55,7 @@ def test_empty_tags(shop: Shop) -> None:
 def test_edit(shop: Shop) -> None:
     """An edit moves the transaction alone: its vault stays with the old contact; an empty id detaches."""
     vault, new = shop.vault(contact_id=shop.info.contact_id).json()["accountvault"], shop.contact().json()["contact"]
-    sale = paid(shop, account_vault_id=vault["id"], account_number=..., exp_date=..., contact_id=shop.info.contact_id)
+    sale = shop.paid(account_vault_id=vault["id"], account_number=..., exp_date=..., contact_id=shop.info.contact_id)
     assert changed(shop, sale, "edit", contact_id=new["id"])["contact_id"] == new["id"]
     kept = shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]
     assert kept["contact_id"] == shop.info.contact_id
@@ -75,7 +70,7 @@ def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
         "exp_date": ...,
         "contact_id": shop.info.contact_id,
     }
-    earlier, sale, other = paid(shop, **charge), paid(shop, **charge), paid(shop, contact_id=shop.info.contact_id)
+    earlier, sale, other = shop.paid(**charge), shop.paid(**charge), shop.paid(contact_id=shop.info.contact_id)
     changed(shop, sale, "edit", contact_id=new["id"], move_account_vault=1)
     assert shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]["contact_id"] == new["id"]
     before = shop.get(f"/v2/transactions/{earlier['id']}").json()["transaction"]
@@ -87,7 +82,7 @@ def test_an_edit_moves_the_vault_and_its_transactions(shop: Shop) -> None:
 
 def test_invoice(shop: Shop, errors: Errors) -> None:
     """A PUT ties a transaction to an invoice, which counts it as a payment once."""
-    invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], paid(shop)
+    invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], shop.paid()
     assert changed(shop, sale, "edit", quick_invoice_id=invoice["id"])["quick_invoice_id"] == invoice["id"]
     after = shop.get(f"/v2/quickinvoices/{invoice['id']}").json()["quickinvoice"]
     assert (after["payment_status_id"], after["remaining_balance"]) == (3, "8.50")
@@ -100,7 +95,7 @@ def test_encrypted_swipe(shop: Shop, errors: Errors) -> None:
     """The sandbox has no keys: it reads plain track data in hexadecimal digits, else takes a test card."""
     swipe: dict[str, Any] = {"account_number": ..., "exp_date": ..., "e_format": "idtech", "e_serial_number": "0A"}
     plain = b";5454545454545454=30121010000012345678?".hex()
-    cards = [paid(shop, e_track_data=data, **swipe) for data in (plain, "00ff")]
+    cards = [shop.paid(e_track_data=data, **swipe) for data in (plain, "00ff")]
     assert [(card["last_four"], card["entry_mode_id"]) for card in cards] == [("5454", "S"), (VISA[-4:], "S")]
     assert "e_track_data" in errors(shop.pay(e_track_data="x", **swipe))
     assert "e_format" in errors(shop.pay(e_format="morse"))

@@ -9,7 +9,7 @@ from .conftest import BANK_ACCOUNT, Errors, Record, Shop
 
 def test_void(shop: Shop) -> None:
     """A void has status 201, amount 0.00 and a void date, and keeps the authorized amount."""
-    sale = shop.pay("12.50").json()["transaction"]
+    sale = shop.paid("12.50")
     response = shop.act(sale, "void")
     voided = response.json()["transaction"]
     assert (response.status_code, voided["status_id"]) == (200, 201)
@@ -19,7 +19,7 @@ def test_void(shop: Shop) -> None:
 
 def test_repeated_void(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A repeated void returns the unchanged payment; with further changes it is refused."""
-    sale = shop.pay().json()["transaction"]
+    sale = shop.paid()
     voided = shop.act(sale, "void").json()
     sandbox.advance(60)
     again = shop.act(sale, "void")
@@ -39,14 +39,14 @@ AUTH_COMPLETION: list[tuple[str, str, int, int]] = [
 def test_auth_completion(shop: Shop) -> None:
     """The sent amount is the amount to settle; the first authorization stays stored."""
     for action, amount, status, reason in AUTH_COMPLETION:
-        auth = shop.pay("10.00", action="authonly").json()["transaction"]
+        auth = shop.paid("10.00", action="authonly")
         changed = shop.act(auth, action, transaction_amount=amount).json()["transaction"]
         assert (changed["status_id"], changed["reason_code_id"]) == (status, reason)
         assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, "10.00")
 
 
 def test_an_authorization_completed_without_an_amount_settles_all_of_it(shop: Shop) -> None:
-    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    auth = shop.paid("10.00", action="authonly")
     done = shop.act(auth, "authcomplete").json()["transaction"]
     assert (done["status_id"], done["reason_code_id"], done["transaction_amount"]) == (101, 1001, "10.00")
 
@@ -77,7 +77,7 @@ def test_refusals(shop: Shop, errors: Errors) -> None:
 
 def test_tip(shop: Shop) -> None:
     """A tip is part of the amount, and a second one replaces the first."""
-    sale = shop.pay("10.00").json()["transaction"]
+    sale = shop.paid("10.00")
     assert shop.act(sale, "tipadjust", tip_amount="2.00").json()["transaction"]["transaction_amount"] == "12.00"
     tipped = shop.act(sale, "tipadjust", tip_amount="1.00").json()["transaction"]
     assert (tipped["transaction_amount"], tipped["tip_amount"]) == ("11.00", "1.00")
@@ -85,7 +85,7 @@ def test_tip(shop: Shop) -> None:
 
 def test_edit(shop: Shop) -> None:
     """An edit of what is not money needs no action, and is allowed at any time."""
-    sale = shop.pay().json()["transaction"]
+    sale = shop.paid()
     path = f"/v2/transactions/{sale['id']}"
     assert shop.act(sale, "edit", description="one").json()["transaction"]["description"] == "one"
     shop.act(sale, "void")
@@ -104,14 +104,14 @@ def test_expands(shop: Shop) -> None:
     names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
     expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
     for action, allowed in expected.items():
-        made = shop.pay(action=action).json()["transaction"]
+        made = shop.paid(action=action)
         shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
         assert tuple(shown[name] for name in names) == allowed
 
 
 def test_partial_approval(shop: Shop, errors: Errors) -> None:
     """2.01 is approved for 1.00: at most that is completed; an increment asks for more."""
-    auth, other = (shop.pay("2.01", action="authonly").json()["transaction"] for _ in range(2))
+    auth, other = (shop.paid("2.01", action="authonly") for _ in range(2))
     assert list(errors(shop.act(auth, "authcomplete", transaction_amount="1.01"))) == ["transaction_amount"]
     assert shop.act(auth, "authcomplete").json()["transaction"]["transaction_amount"] == "1.00"
     shop.act(other, "authincrement", transaction_amount="2.01")
@@ -120,15 +120,15 @@ def test_partial_approval(shop: Shop, errors: Errors) -> None:
 
 def test_partial_reversal(shop: Shop, errors: Errors) -> None:
     """A refund gives at most the rest that a reversal leaves, also of a partial approval."""
-    sale = shop.pay("2.01").json()["transaction"]
+    sale = shop.paid("2.01")
     assert list(errors(shop.act(sale, "partialreversal", transaction_amount="1.00"))) == ["transaction_amount"]
     assert shop.act(sale, "partialreversal", transaction_amount="0.40").status_code == 200
     back = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
-    assert shop.pay(..., **back).json()["transaction"]["transaction_amount"] == "0.40"
+    assert shop.paid(..., **back)["transaction_amount"] == "0.40"
 
 
 def test_an_amount_has_ten_characters_after_a_change_too(shop: Shop, errors: Errors) -> None:
-    auth = shop.pay("10.00", action="authonly").json()["transaction"]
+    auth = shop.paid("10.00", action="authonly")
     assert list(errors(shop.act(auth, "authincrement", transaction_amount="12345678.90"))) == ["transaction_amount"]
 
 
@@ -162,7 +162,7 @@ FOLLOWS |= {(status, "edit"): status for status in BEGINNINGS}
 @pytest.mark.parametrize("status", BEGINNINGS)
 def test_actions(shop: Shop, sandbox: Sandbox, status: int) -> None:
     """Nine transitions, a repeated void and an edit are allowed; anything else is refused under `action`."""
-    made = {name: shop.pay(**({"amount": "10.00"} | BEGINNINGS[status])).json()["transaction"] for name in ACTIONS}
+    made = {name: shop.paid(**({"amount": "10.00"} | BEGINNINGS[status])) for name in ACTIONS}
     if status == 201:
         for one in made.values():
             shop.act(one, "void")

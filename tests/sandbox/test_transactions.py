@@ -22,7 +22,7 @@ def test_approved_sale(shop: Shop) -> None:
 
 def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
     sample = recorded("postback-transaction-create")
-    assert set(sample) - set(shop.pay().json()["transaction"]) == set()
+    assert set(sample) - set(shop.paid()) == set()
 
 
 def test_card_actions(shop: Shop) -> None:
@@ -34,7 +34,7 @@ def test_card_actions(shop: Shop) -> None:
         ("avsonly", 21, 121),
         ("refund", 30, 111),
     ]:
-        made = shop.pay(action=action, auth_code="123456").json()["transaction"]
+        made = shop.paid(action=action, auth_code="123456")
         assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
 
@@ -91,7 +91,7 @@ def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors) -> None:
 def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
     vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
     for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
-        made = shop.pay("6.16", account_number=..., exp_date=..., **source).json()["transaction"]
+        made = shop.paid("6.16", account_number=..., exp_date=..., **source)
         assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
 
 
@@ -145,7 +145,7 @@ NUMBER_AMOUNT: list[tuple[object, str]] = [
 def test_number_amount(shop: Shop) -> None:
     """Numbers and strings mean the same exact amount."""
     for amount, spoken in NUMBER_AMOUNT:
-        assert shop.pay(amount).json()["transaction"]["transaction_amount"] == spoken
+        assert shop.paid(amount)["transaction_amount"] == spoken
 
 
 def test_two_sources(shop: Shop, errors: Errors) -> None:
@@ -168,7 +168,7 @@ SOURCES = {
 def test_sources(shop: Shop, sandbox: Sandbox, source: str, expected: Record) -> None:
     """A ticket, a stripe, a vault or an earlier payment can be charged, by id or by api id."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
-    earlier = shop.pay(transaction_api_id="t1", account_holder_name="Ada").json()["transaction"]
+    earlier = shop.paid(transaction_api_id="t1", account_holder_name="Ada")
     values = {
         "ticket": sandbox.ticket(AMEX),
         "track_data": ";5454545454545454=3012?",
@@ -206,7 +206,7 @@ def test_recorded_bank_payment(shop: Shop) -> None:
 
 def test_merchant_account(shop: Shop, errors: Errors) -> None:
     """An omitted one is the location's; one for the other payment method is refused."""
-    made = shop.pay().json()["transaction"]
+    made = shop.paid()
     assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
     wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
@@ -216,7 +216,7 @@ def test_merchant_account(shop: Shop, errors: Errors) -> None:
 
 def test_ach_identifier(shop: Shop, errors: Errors) -> None:
     """P marks a payroll check."""
-    assert shop.pay(ach_identifier="P").json()["transaction"]["ach_identifier"] == "P"
+    assert shop.paid(ach_identifier="P")["ach_identifier"] == "P"
     assert "ach_identifier" in errors(shop.pay(ach_identifier="PP"))
 
 
@@ -242,28 +242,28 @@ def test_an_api_id_is_taken_while_its_request_waits(
 
 def test_save_account(shop: Shop) -> None:
     """An approved payment with save_account stores a vault, a declined one does not."""
-    made = shop.pay(save_account=1, contact_id=shop.info.contact_id).json()["transaction"]
+    made = shop.paid(save_account=1, contact_id=shop.info.contact_id)
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
     assert (vault["last_four"], vault["contact_id"]) == ("1111", shop.info.contact_id)
-    assert shop.pay("5.00", save_account=1).json()["transaction"]["account_vault_id"] is None
+    assert shop.paid("5.00", save_account=1)["account_vault_id"] is None
 
 
 def test_refund(shop: Shop, errors: Errors) -> None:
     """Parts are allowed up to the whole; without an amount a refund is of the rest."""
-    sale = shop.pay("12.50").json()["transaction"]
+    sale = shop.paid("12.50")
     refund = {"action": "refund", "account_number": ..., "exp_date": ..., "previous_transaction_id": sale["id"]}
-    part = shop.pay("5.00", **refund).json()["transaction"]
+    part = shop.paid("5.00", **refund)
     assert (part["status_id"], part["type_id"], part["previous_transaction_id"]) == (111, 30, sale["id"])
     assert list(errors(shop.pay("7.51", **refund))) == ["transaction_amount"]
-    assert shop.pay(..., **refund).json()["transaction"]["transaction_amount"] == "7.50"
+    assert shop.paid(..., **refund)["transaction_amount"] == "7.50"
     for nothing in (..., "0.00", "0.01"):
         assert list(errors(shop.pay(nothing, **refund))) == ["transaction_amount"]
 
 
 def test_authorizations_declines_and_voids_are_not_refunded(shop: Shop, errors: Errors) -> None:
-    voided = shop.pay().json()["transaction"]
+    voided = shop.paid()
     shop.act(voided, "void")
-    for previous in (shop.pay(action="authonly").json()["transaction"], shop.pay("5.00").json()["transaction"], voided):
+    for previous in (shop.paid(action="authonly"), shop.paid("5.00"), voided):
         refund = shop.pay(
             "1.00", action="refund", account_number=..., exp_date=..., previous_transaction_id=previous["id"]
         )
@@ -272,7 +272,7 @@ def test_authorizations_declines_and_voids_are_not_refunded(shop: Shop, errors: 
 
 def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
     data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
-    assert shop.pay(custom_data=data).json()["transaction"]["custom_data"] == data
+    assert shop.paid(custom_data=data)["custom_data"] == data
 
 
 def test_bank_refund(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
@@ -280,7 +280,7 @@ def test_bank_refund(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     credit, debit = (shop.pay_from_bank(action=action).json()["transaction"] for action in ("credit", "debit"))
     sandbox.advance(3 * 24 * 60 * 60)
     source = {"action": "refund", "account_number": ..., "exp_date": ...}
-    refund = shop.pay(..., **source, previous_transaction_id=debit["id"]).json()["transaction"]
+    refund = shop.paid(..., **source, previous_transaction_id=debit["id"])
     assert (refund["payment_method"], refund["type_id"], refund["transaction_amount"]) == ("ach", 30, "10.00")
     for given in (credit, refund):
         again = shop.pay("1.00", **source, previous_transaction_id=given["id"])
