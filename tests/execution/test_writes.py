@@ -21,6 +21,7 @@ from gateway_async import (
     ContactUpdate,
     DuplicateError,
     InvalidRequestError,
+    MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
     NotSentError,
@@ -625,6 +626,16 @@ async def test_duplicate(resource: str, new: Any, wrapper: str, field: str, mess
 async def test_only_words_about_the_integrator_id_make_a_duplicate(response: httpx.Response) -> None:
     error = await Script(post=[response]).fail(sell_named, ValidationError)
     assert type(error) is ValidationError
+
+
+async def test_a_duplicate_of_a_client_without_a_location_is_found_in_a_list() -> None:
+    script = Script(post=[TAKEN], get=[listed("transactions", {"id": "found", "transaction_api_id": "mine"})])
+    async with script.gateway(location_id=None) as gateway:
+        error = await error_of(sell_named(gateway), DuplicateError)
+        fetched: Any = await error.fetch()
+        assert fetched.id == "found"
+        script.responses["get"] = [listed("transactions")]
+        await error_of(error.fetch(), MalformedReplyError, match="no record has the integrator id")
 
 
 async def test_copied_duplicate() -> None:
