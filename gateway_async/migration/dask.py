@@ -133,6 +133,8 @@ async def migrate_vaults_dask(
     async with _connect(scheduler) as client, job.open_journal() as store:
         run = await store.start(name)
         await _check_workers(client, job)
+        if max_rows is not None:
+            await rows_left(store, max_rows)  # creates the counter, before workers do it at once
         if retry_rejected:
             await store.delete_rejected()
         coordinator = _Coordinator(

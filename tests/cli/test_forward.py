@@ -303,7 +303,7 @@ async def test_renewed_lease(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """A run that is killed while others go on is cleaned up by them."""
-    for name, text in environment.items():
+    for name, text in {**environment, "XDG_STATE_HOME": str(tmp_path)}.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setattr(temporary_configs, "_RENEWAL_SECONDS", 0.05)
     configs = temporary_configs.TemporaryConfigs([PostbackResource.CONTACT], [], None, None, None)

@@ -58,11 +58,17 @@ _ADD_RUN: Final = """
 INSERT INTO @_runs (name, runs, gateway, has_former_keys) SELECT $1::text, 0, $2::text, FALSE
 WHERE NOT EXISTS (SELECT 1 FROM @_runs WHERE :is_own_run) ON CONFLICT DO NOTHING
 """
-_LOCK_RUN: Final = "SELECT name, gateway, has_former_keys, reserved FROM @_runs WHERE :is_own_run FOR UPDATE"
-_START_RUN: Final = """
-UPDATE @_runs SET runs = runs + 1, gateway = $2, reserved = reserved * $3 WHERE :is_own_run RETURNING runs
+_LOCK_RUN: Final = "SELECT name, gateway, has_former_keys FROM @_runs WHERE :is_own_run FOR UPDATE"
+_START_RUN: Final = "UPDATE @_runs SET runs = runs + 1, gateway = $2 WHERE :is_own_run RETURNING runs"
+_CREATE_LIMITS: Final = """
+CREATE TABLE IF NOT EXISTS @_row_limits (name text PRIMARY KEY, since bigint NOT NULL, reserved bigint NOT NULL)
 """
-_RESERVE: Final = "UPDATE @_runs SET reserved = $2 WHERE :is_own_run"
+_ADD_LIMIT: Final = """
+INSERT INTO @_row_limits (name, since, reserved) SELECT $1::text, 0, 0
+WHERE NOT EXISTS (SELECT 1 FROM @_row_limits WHERE :is_own_run) ON CONFLICT DO NOTHING
+"""
+_LOCK_LIMIT: Final = "SELECT since, reserved FROM @_row_limits WHERE :is_own_run FOR UPDATE"
+_RESERVE: Final = "UPDATE @_row_limits SET since = $2, reserved = $3 WHERE :is_own_run"
 _SELECT_BY_KEY: Final = f"SELECT {_COLUMNS} FROM @ WHERE :is_own AND key = ANY($2) ORDER BY key FOR UPDATE"  # noqa: S608
 _INSERT_STARTS: Final = f"""
 INSERT INTO @ AS vaults (:migration run, read_by, state, changed_at, {", ".join(_START)})
@@ -116,7 +122,7 @@ SELECT state, sum(rows) AS count FROM (
 """
 
 
-def start(location: str, own: str, name: str | None, gateway: str, *, is_part: bool) -> Steps[JournalRun | Exception]:
+def start(location: str, own: str, name: str | None, gateway: str) -> Steps[JournalRun | Exception]:
     """Start a run; `own` is the name of the migration, unless the journal has one already."""
     yield _ADD_RUN, (own, gateway)
     (known,) = yield _LOCK_RUN, (own,)
@@ -124,15 +130,18 @@ def start(location: str, own: str, name: str | None, gateway: str, *, is_part: b
         return JournalError(location, f"it belongs to the migration {known['name']!r}, not to {name!r}")
     if problem := gateway_mismatch(known["gateway"], gateway):
         return JournalError(location, problem)
-    (started,) = yield _START_RUN, (own, known["gateway"] or gateway, int(is_part))
+    (started,) = yield _START_RUN, (own, known["gateway"] or gateway)
     return JournalRun(known["name"], started["runs"], has_former_keys=bool(known["has_former_keys"]))
 
 
-def reserve_rows(name: str | None, number: int, limit: int) -> Steps[int]:
-    """Reserve rows of a limit that several runs share, and return how many; a negative number gives some back."""
-    (known,) = yield _LOCK_RUN, (name,)
-    reserved: int = min(number, max(0, limit - known["reserved"]))
-    yield _RESERVE, (name, known["reserved"] + reserved)
+def reserve_rows(name: str | None, since: int, number: int, limit: int) -> Steps[int]:
+    """Reserve rows of a limit for all runs since one, and return how many; a negative number gives some back."""
+    yield _CREATE_LIMITS, ()
+    yield _ADD_LIMIT, (name or "",)
+    (known,) = yield _LOCK_LIMIT, (name or "",)
+    before: int = known["reserved"] if known["since"] == since else 0
+    reserved = min(number, max(0, limit - before))
+    yield _RESERVE, (name or "", since, before + reserved)
     return reserved
 
 

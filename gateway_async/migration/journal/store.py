@@ -38,7 +38,6 @@ CREATE TABLE IF NOT EXISTS @ (
     PRIMARY KEY (:migration key)
 );
 ALTER TABLE @_runs ADD COLUMN IF NOT EXISTS has_former_keys boolean NOT NULL DEFAULT TRUE;
-ALTER TABLE @_runs ADD COLUMN IF NOT EXISTS reserved bigint NOT NULL DEFAULT 0;
 ALTER TABLE @ ADD COLUMN IF NOT EXISTS row_number bigint NOT NULL DEFAULT 0;
 ALTER TABLE @ ADD COLUMN IF NOT EXISTS read_by bigint NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS @_not_started (
@@ -70,6 +69,7 @@ _FORMAT: Final = FileFormat(
         (":returning_keys", ""),  # each row that a statement returns would wait for the interpreter's lock
         ("@_runs", "migration"),
         ("@_not_started", "not_started"),
+        ("@_row_limits", "row_limits"),
         ("@", "vaults"),
     ),
 )
@@ -103,8 +103,7 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run."""
         own = self._name or (Path(self._store.location).stem if name is None else name)
-        start = partial(operations.start, is_part=since is not None)
-        started = await self._store.run(start, self._store.location, own, name, gateway)
+        started = await self._store.run(operations.start, self._store.location, own, name, gateway)
         self._run = started.number
         self._since = self._run if since is None else since
         return started
@@ -115,7 +114,7 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
         Returns:
             How many were reserved: fewer than `number` at the limit.
         """
-        return await self._store.run(operations.reserve_rows, self._name, number, limit)
+        return await self._store.run(operations.reserve_rows, self._name, self._since, number, limit)
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
@@ -200,7 +199,7 @@ class PostgresJournal(_SqlJournal):
         dsn: `postgresql://…`; its password is in no error, repr or traceback.
         name: name of the migration. Ids are made of it.
         table: the name of the first table, with or without a schema; the others have `_runs` and `_not_started` added
-            to it.
+            to it. A limit of rows on Dask creates another, `_row_limits`.
         create: whether missing tables are created.
 
     Raises:
