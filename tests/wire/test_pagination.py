@@ -50,6 +50,13 @@ def test_odd_counts(count: Any) -> None:
     assert (found.total_count, found.page_count) == (None, None)
 
 
+@pytest.mark.parametrize(("reported", "page_size"), [(20, 20), ("20", 20), (0, None), (None, None)])
+def test_a_page_tells_its_size_and_its_order(reported: Any, page_size: int | None) -> None:
+    meta = {"pagination": {"perPage": reported}, "sort": {"attributes": {"created_ts": {"desc": "-created_ts"}}}}
+    raw = raw_page(encode({"contacts": [], "meta": meta}))
+    assert (raw.page_size, raw.sorted_by) == (page_size, ("created_ts",))
+
+
 @pytest.mark.parametrize("meta", [{}, {"meta": None}, {"meta": []}, {"meta": {}}, {"meta": {"pagination": None}}])
 def test_a_list_without_meta_is_a_page(meta: dict[str, Any]) -> None:
     assert page({"contacts": [{"id": "a"}], **meta}) == Page(
