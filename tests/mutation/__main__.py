@@ -24,8 +24,14 @@ KNOWN: Final = Path(__file__).with_name("survivors.toml")
 PACKAGE: Final = "gateway_async"
 PACKAGES: Final = ("_wire", "_execution")
 
-_STATUSES: Final = {0: "survived", 5: "not tested", 33: "not tested", 37: "refused by mypy", None: "not run"}
-"""What mutmut's exit codes mean. All others are a test that failed or took too long."""
+_STATUSES: Final[Mapping[int | None, str]] = {
+    0: "survived",
+    **dict.fromkeys((5, 33), "not tested"),
+    37: "refused by mypy",
+    None: "not run",
+    **dict.fromkeys((-24, -9, 24, 36, 152, 255), "timed out"),  # also on a busy machine
+}
+"""What mutmut's exit codes mean. All others are a test that failed."""
 
 _SURVIVED: Final = ("survived", "not tested")
 _TEXT: Final = re.compile(r'"([^"\n]*)"')

@@ -268,6 +268,24 @@ def test_a_link_that_cannot_be_read_proves_nothing(links: Any) -> None:
     check_link(transactions(totalCount=0, links=links), SENT)
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted", "rows", "belongs"),
+    [
+        ("status_id", "1", [{"status_id": 1}, {}], True),
+        ("status_id", "1", [{"status_id": 2}], False),
+        ("status_id", "2", [{"status_id": 0}], True),
+        ("status_id", "1,2", [{"status_id": "0"}], True),
+        ("contact_id", "2", [{"contact_id": "0"}], False),
+        ("contact_id", "c1", [5, {"contact_id": "c2"}], False),
+    ],
+)
+def test_filtered_rows(name: str, wanted: str, rows: list[Any], belongs: bool) -> None:
+    """Each row is compared with the filters by ids and codes; a closed invoice is 0 or 2."""
+    content = decode_page(encode({"contacts": rows}), "contacts")
+    with nullcontext() if belongs else pytest.raises(MismatchedReplyError, match=name):
+        read_raw_page(content, "contacts", 1, Contact, ((name, wanted),))
+
+
 def test_singular() -> None:
     """Some lists have the name of one record; an object of that name is refused."""
     body = b'{"contact": [{"id": "c"}], "meta": {"pagination": {"pageCount": 1}}}'

@@ -186,6 +186,13 @@ def test_what_is_certain(effect: RepeatEffect, more: set[AttemptResult]) -> None
     assert definite == {*NEVER_LEFT, *refused, *more}
 
 
+def test_a_404_is_certain_if_an_earlier_attempt_is_in_doubt_anyway() -> None:
+    """Alone, it may be a late response to another request."""
+    for error in ERRORS[AttemptResult.NOT_FOUND]:
+        assert not is_definite(RepeatEffect.NAMED, error)
+        assert is_definite(RepeatEffect.NAMED, error, may_have_been_executed_before=True)
+
+
 @pytest.mark.parametrize("effect", RepeatEffect)
 def test_a_closed_client_stays_closed(effect: RepeatEffect) -> None:
     assert str(decide(effect, ClientClosedError())) == "stop"
