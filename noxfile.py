@@ -78,7 +78,7 @@ def types(session: nox.Session) -> None:
     session.run("mypy", "--platform", "win32")  # what Windows lacks is not used, or only after a check
     session.run("mypy", "tests")
     session.run("mypy", "examples")
-    session.run("mypy", "docs/_ext")
+    session.run("mypy", "docs/_ext", env={"MYPYPATH": "docs/_ext"})
     session.run("pyright")
     session.run("pytest", "tests/docs/test_types.py", env={"GATEWAY_TEST_TYPES": "1"})
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import gateway_async
 
-sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+EXTENSIONS = Path(__file__).with_name("_ext")
+sys.path.insert(0, str(EXTENSIONS))
 
 project = "gateway-async"
 author = "the gateway-async maintainers"
@@ -16,14 +17,16 @@ project_copyright = "the gateway-async maintainers, MIT license"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "called_methods",
     "code_links",
     "command_pages",
     "docstrings",
+    "field_tables",
     "reference_pages",
     "sphinx_copybutton",
     "sphinx_codeautolink",
 ]
-exclude_patterns = ["_build", "_ext", "pictures"]
+exclude_patterns = ["_build", "_ext", "pictures", "reference/examples"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -46,7 +49,9 @@ smartquotes = False  # options of commands keep their two hyphens
 html_theme = "furo"
 html_title = f"gateway-async {release}"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_search_scorer = str(EXTENSIONS / "search_scorer.js")
+html_css_files = ["site.css", "reference.css"]
+html_js_files = ["reference.js"]
 _LOGO = "../gateway_async/sandbox/pages/static/logo.svg"
 html_logo = html_favicon = _LOGO
 html_copy_source = False

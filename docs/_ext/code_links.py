@@ -5,18 +5,16 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from docutils import nodes
 from sphinx.addnodes import desc_signature
 from sphinx.application import Sphinx
+from sphinx.domains.python import ObjectEntry
 
 from gateway_async import AsyncGateway
 from gateway_async.resources import RESOURCES
-
-_ATTRIBUTES: Final = {kind.__name__: name for name, kind in RESOURCES.items()}
-"""Class of a resource → the attribute of the client."""
 
 _NAME: Final = re.compile(r"(?:await )?([A-Za-z_][\w.]*)(?:\(.*\))?")
 _NOT_LINKED: Final = (nodes.reference, nodes.title, desc_signature)
@@ -27,8 +25,7 @@ gateway: Final = type("gateway", (AsyncGateway,), dict(RESOURCES))
 
 def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link inline code that names a part of the public interface."""
-    objects = app.env.domains.python_domain.objects
-    targets = _targets(name for name, entry in objects.items() if not entry.aliased)
+    targets = _targets(app.env.domains.python_domain.objects)
     for literal in list(doctree.findall(nodes.literal)):
         name = _NAME.fullmatch(literal.astext())
         target = targets.get(name[1]) if name else None
@@ -37,44 +34,40 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
             and literal.parent
             and not any(isinstance(each, _NOT_LINKED) for each in _ancestors(literal))
         ):
-            entry = objects[target]
-            address = (
-                f"{app.builder.get_relative_uri(page, entry.docname)}#{entry.node_id}"
-            )
+            docname, node_id = target
+            address = f"{app.builder.get_relative_uri(page, docname)}#{node_id}"
             link = nodes.reference(
-                "", "", internal=True, refuri=address, reftitle=target
+                "", "", internal=True, refuri=address, reftitle=node_id
             )
             literal.replace_self(link)
             link += literal
 
 
-def _targets(full_names: Iterable[str]) -> dict[str, str]:
-    """Return the object of each short name; a name that two objects have is left out."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for full_name in full_names:
+def _targets(objects: Mapping[str, ObjectEntry]) -> dict[str, tuple[str, str]]:
+    """Return the page and the anchor of each short name; a name that two objects have is left out."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for full_name, entry in objects.items():
         for short_name in _short_names(full_name):
-            found[short_name].add(full_name)
+            found[short_name].add((entry.docname, entry.node_id))
     return {
-        short_name: names.pop()
-        for short_name, names in found.items()
-        if len(names) == 1
+        short_name: places.pop()
+        for short_name, places in found.items()
+        if len(places) == 1
     }
 
 
 def _short_names(full_name: str) -> Iterator[str]:
-    """Yield the names of an object without its packages; a resource has the name of the client's attribute."""
+    """Yield the names of an object without its packages, and without `gateway` for a resource."""
     parts = full_name.split(".")
     yield full_name
     for index, part in enumerate(parts):
         if part[0].isupper():
             yield ".".join(parts[index:])
-            if resource := _ATTRIBUTES.get(part):
-                yield ".".join((resource, *parts[index + 1 :]))
-                yield ".".join(("gateway", resource, *parts[index + 1 :]))
-            elif part == "AsyncGateway":
-                yield ".".join(("gateway", *parts[index + 1 :]))
             return
-    yield parts[-1]
+    if parts[0] == "gateway_async":
+        yield parts[-1]
+    elif parts[0] == "gateway" and len(parts) > 2:  # noqa: PLR2004  gateway.transactions.create
+        yield ".".join(parts[1:])
 
 
 def _ancestors(node: nodes.Node) -> Iterator[nodes.Node]:

@@ -40,7 +40,10 @@ def convert(lines: list[str]) -> Iterator[str]:
                 f".. code-block:: {'text' if _DRAWING.search(line) else 'python'}",
                 "",
             )
-        yield line if in_example and indented else _CODE.sub(r"``\1``", line)
+        text = line if in_example and indented else _CODE.sub(r"``\1``", line)
+        if line != "Returns:":
+            # Napoleon would read the words before a colon as a type.
+            yield f":returns: {text.strip()}" if last == "Returns:" else text
         last = line
 
 

@@ -84,6 +84,11 @@ def _parts(command: Any, ctx: Any, width: int) -> Iterator[str]:
     yield _wrap(usage + " ".join(command.collect_usage_pieces(ctx)), width, " " * len(usage))
     for paragraph in (command.help or "").split("\n\n"):
         yield "\n".join(_wrap(line, width, "  " if line.startswith("- ") else "") for line in paragraph.split("\n"))
+    yield from (f"{title}:\n{_table(rows, width)}" for title, rows in sections_of(command, ctx).items())
+
+
+def sections_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the sections of a help: the title, then a name and a text for each argument, option or command."""
     sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in command.get_params(ctx):
         if record := each.get_help_record(ctx):
@@ -93,7 +98,7 @@ def _parts(command: Any, ctx: Any, width: int) -> Iterator[str]:
     if isinstance(command, TyperGroup):
         named = ((name, command.get_command(ctx, name)) for name in command.list_commands(ctx))
         sections["Commands"] = [(name, each.short_help or each.help or "") for name, each in named if each]
-    yield from (f"{title}:\n{_table(rows, width)}" for title, rows in sections.items() if rows)
+    return {title: rows for title, rows in sections.items() if rows}
 
 
 def _table(rows: Iterable[tuple[str, str]], width: int) -> str:

@@ -12,6 +12,7 @@ import attrs
 
 __all__ = [
     "DOCUMENTS",
+    "EXAMPLE_PAGES",
     "PACKAGE",
     "ROOT",
     "Block",
@@ -29,8 +30,11 @@ GENERATED = ("docs/reference/api", "docs/reference/commands")
 """Folders whose pages the build of the site writes."""
 
 _PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-DOCUMENTS = ("README.md", *(page for page in _PAGES if not page.startswith((*GENERATED, "docs/_build"))))
+_EXAMPLES = "docs/reference/examples"
+DOCUMENTS = ("README.md", *(page for page in _PAGES if not page.startswith((*GENERATED, _EXAMPLES, "docs/_build"))))
 """The documents for users, by their paths from the root: their programs run, and their links are followed."""
+EXAMPLE_PAGES = tuple(page for page in _PAGES if page.startswith(_EXAMPLES))
+"""The examples of the reference, which its pages include."""
 
 _FENCE = re.compile(r" *```(?P<language>\S*)")
 

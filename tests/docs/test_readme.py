@@ -196,7 +196,7 @@ async def test_pieces(
     card = await gateway.account_vaults.create(CARD)
     ids = {name: getattr(sandbox, name) for name in ("terminal_id", "contact_id")}
     ids["product_transaction_id"] = sandbox.cc_product_transaction_id
-    given = {"gateway": gateway, "card": card, **ids}
+    given = {"gateway": gateway, "card": card, "sandbox": sandbox, **ids}
     assert given.keys() == GIVEN.keys()
     given["receiver"] = PostbackReceiver(allow_unauthenticated=True)  # of an earlier block
     await run_block(piece, given)

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from sphinx.util.inventory import InventoryFile
 
 SITE = os.environ.get("GATEWAY_TEST_SITE")
 pytestmark = pytest.mark.skipif(SITE is None, reason="set GATEWAY_TEST_SITE=docs/_build after nox -s docs")
@@ -41,8 +42,7 @@ def test_references() -> None:
     """A class in a text and a method in a program are links into the reference."""
     page = Path(str(SITE), "guides/lost-responses.html").read_text(encoding="utf-8")
     links = {link.rpartition("#")[2] for link in LINK.findall(page)}
-    in_text, in_program = "OutcomeUnknownError", "resources.transactions.Transactions.create"
-    assert {f"gateway_async.{in_text}", f"gateway_async.{in_program}"} <= links
+    assert {"gateway_async.OutcomeUnknownError", "gateway.transactions.create"} <= links
 
 
 def test_pages_load_nothing_from_another_host(pages: dict[Path, str]) -> None:
@@ -50,3 +50,28 @@ def test_pages_load_nothing_from_another_host(pages: dict[Path, str]) -> None:
     assert {link for link in loaded if urlsplit(link).netloc} == set()
     styles = [path.read_text(encoding="utf-8") for path in Path(str(SITE)).rglob("*.css")]
     assert [style for style in styles if re.search(r"url\(.?https?:|@import", style)] == []
+
+
+def test_method_headings(pages: dict[Path, str]) -> None:
+    """The page of a resource has a heading for each method, and its side bar their names but no fields."""
+    page = next(text for path, text in pages.items() if path.match("api/transactions.html"))
+    headings = [re.sub("<[^>]+>", "", found) for found in re.findall(r"<h2>(.*?)<a", page)]
+    assert {"gateway.transactions.create(new)", "gateway.transactions.refund(id, …)"} <= {*headings}
+    side_bar = page.partition('class="toc-tree"')[2].partition("</aside>")[0]
+    assert ">refund<" in side_bar
+    assert "auth_amount" not in side_bar
+
+
+def test_older_addresses(pages: dict[Path, str]) -> None:
+    """Methods and fields have anchors by the names that the code has, for links and for other projects."""
+    page = next(text for path, text in pages.items() if path.match("api/transactions.html"))
+    names = ("resources.transactions.Transactions.create", "resources.transactions.Transactions", "Transaction.tax")
+    assert [name for name in names if f'id="gateway_async.{name}"' not in page] == []
+    inventory = InventoryFile.loads(Path(str(SITE), "objects.inv").read_bytes(), uri="").data
+    known = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
+    assert {f"gateway_async.{name}" for name in names} | {"gateway.transactions.create"} <= known
+
+
+def test_page_size(pages: dict[Path, str]) -> None:
+    """A page takes less than 400 kB, so that a phone shows it quickly."""
+    assert {path.name: len(text) for path, text in pages.items() if len(text) > 400_000} == {}

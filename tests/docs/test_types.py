@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from .documents import DOCUMENTS, ROOT, Block, blocks, read
+from .reference_examples import examples, preparation_of
 from .typed_blocks import given_names, module_of
 
 PLANTED = Block("planted.md", "", 7, "python", "await gateway.contacts.get(5)\n")
@@ -23,10 +24,13 @@ ERROR = re.compile(r"(?P<path>\S+\.py):(?P<line>\d+)(:\d+)?(:| -) error: ")
 
 
 def programs() -> Iterator[tuple[Block, list[Block]]]:
-    """Yield the Python blocks of all documents, each with the earlier ones of its page."""
+    """Yield the Python blocks of all documents, each with the earlier ones of its page, and those of the reference."""
     for document in DOCUMENTS:
         page = blocks(document, "python")
         yield from ((block, page[:index]) for index, block in enumerate(page))
+    for example in examples():
+        preparation = preparation_of(example)
+        yield example.program, [preparation] if preparation else []
 
 
 @pytest.mark.skipif(not os.environ.get("GATEWAY_TEST_TYPES"), reason="`nox -s types` sets GATEWAY_TEST_TYPES")

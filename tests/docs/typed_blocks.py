@@ -22,11 +22,12 @@ GIVEN: Final = {
     "card": "_sdk.AccountVault",
     "contact_id": "str",
     "product_transaction_id": "str",
+    "sandbox": "_Sandbox",
     "terminal_id": "str",
 }
 """The names that pieces use without defining them, and their types. The text of their page introduces them."""
 
-_HEADER: Final = "import gateway_async as _sdk"
+_HEADER: Final = "import gateway_async as _sdk; from gateway_async.sandbox import Sandbox as _Sandbox"
 _DEFINED: Final = frozenset({*dir(builtins), "__name__"})
 
 

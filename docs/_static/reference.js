@@ -1,0 +1,12 @@
+/* Open the table of the field that the address names: not every browser does it. */
+"use strict";
+const openField = () => {
+  const field = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const table = field?.closest("details");
+  if (table && !table.open) {
+    table.open = true;
+    field.scrollIntoView();
+  }
+};
+addEventListener("hashchange", openField);
+addEventListener("DOMContentLoaded", openField);
