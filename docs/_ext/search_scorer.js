@@ -1,5 +1,22 @@
-/* Order the results of the search: pages of the guides, then methods, then other names, then fields. */
+/* Order the results of the search: guides, then methods and classes, then other pages, and fields last. */
 "use strict";
+
+const QUERY = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
+const IS_NAME = /[a-z][._][a-z]|[a-z][A-Z]/.test(new URLSearchParams(location.search).get("q") ?? "");
+/* The pages that most readers want, where several have a word equally. */
+const FIRST_PAGES = new Set(["guides/payments", "guides/lost-responses", "guides/postbacks", "guides/migration", "guides/testing"]);
+
+const isNamed = (title) => {
+  const last = title.split(" > ").at(-1).toLowerCase();
+  return last === QUERY || last.endsWith(`.${QUERY}`);
+};
+
+const valueOf = (page) => {
+  if (/^(changelog|contributing|examples|(\w+\/)?index)$/.test(page)) return 10;
+  if (/^reference\/(api|commands)\//.test(page)) return 5;
+  return (/^(start|guides|paths)\//.test(page) ? 30 : 20) + (FIRST_PAGES.has(page) ? 3 : 0);
+};
+
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
@@ -10,14 +27,14 @@ var Scorer = {
   term: 5,
   partialTerm: 2,
 
-  /* A result is a page that has the words, a heading, or the name of an object. */
-  score: ([page, , , description, score, , kind]) => {
-    const isReference = /^reference\/(api|commands)\//.test(page);
-    if (kind === "object") {
-      return score + (/method|function|class/.test(description) ? 0 : -40);
-    }
+  /* A result is an object of the code, a heading, or a page with the words in it. */
+  score: ([page, title, anchor, description, score, , kind]) => {
     if (kind === "index") return score - 100;
-    if (page === "changelog") return score - 20;
-    return score + (isReference ? 0 : 20) + (kind === "title" ? 20 : 0);
+    if (kind === "object") {
+      if (/attribute|property/.test(description)) return score - 30;
+      return score + (isNamed(title) ? (IS_NAME ? 60 : 20) : 0);
+    }
+    const heading = kind === "title" ? (anchor === "" ? 12 : 5) + (IS_NAME && isNamed(title) ? 40 : 0) : 0;
+    return score + valueOf(page) + heading;
   },
 };

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.async_api import expect
 
-from tests.support.browser import IN_BROWSER, Visitor
+from tests.support.browser import IN_BROWSER, Visitor, find_barriers
 
 SITE = os.environ.get("GATEWAY_TEST_SITE")
 pytestmark = [
@@ -24,6 +24,8 @@ PAGES = (
     "sandbox/amounts",
     "sandbox/pages",
     "reference/api/transactions",
+    "reference/api/sandbox",
+    "reference/commands/list",
     "why/money-rules",
 )
 PHONE = {"viewport": {"width": 375, "height": 760}}
@@ -43,11 +45,61 @@ def base_url() -> Iterator[str]:
         server.shutdown()
 
 
-async def test_search_finds_a_guide(visitor: Visitor) -> None:
-    page = await visitor.open("/index.html")
-    await page.get_by_role("textbox", name="Search").fill("refund")
-    await page.keyboard.press("Enter")
-    await expect(page.locator("#search-results li a", has_text="Payments").first).to_be_visible()
+FIRST_RESULTS = {
+    "refund": "guides/payments.html#refund",
+    "lost response": "guides/lost-responses.html",
+    "timeout": "guides/timeouts-and-cancellation.html",
+    "webhook": "guides/postbacks.html",
+    "postback": "guides/postbacks.html",
+    "card declined": "guides/payments.html",
+    "install": "start/installation.html",
+    "fastapi": "guides/fastapi.html",
+    "migrate cards": "guides/migration.html",
+    "testing with pytest": "guides/testing.html",
+    "terminal": "guides/terminals.html",
+    "recurring payments": "guides/recurring-payments.html",
+    "gateway.transactions.create": "reference/api/transactions.html#gateway.transactions.create",
+    "contacts.list": "reference/api/contacts.html#gateway.contacts.list",
+    "OutcomeUnknownError": "reference/errors.html#outcomeunknownerror",
+}
+"""Words of a question → the result that stands first."""
+
+
+async def test_search(visitor: Visitor) -> None:
+    """The page that answers a question is its first result, and a method is the first result of its name."""
+    first = {}
+    for words in FIRST_RESULTS:
+        page = await visitor.open("/index.html")
+        await page.get_by_role("textbox", name="Search").fill(words)
+        await page.keyboard.press("Enter")
+        link = page.locator("#search-results li a").first
+        first[words] = re.sub(r"\?[^#]*", "", await link.get_attribute("href") or "")
+        await page.close()
+    assert first == FIRST_RESULTS
+
+
+async def test_search_of_a_word(visitor: Visitor) -> None:
+    """Guides come first, then the method of this name, and fields last."""
+    page = await visitor.open("/search.html?q=refund")
+    await expect(page.locator("#search-results li.kind-object").last).to_be_visible()
+    results = await page.locator("#search-results li a").all_text_contents()
+    fields = [index for index, text in enumerate(results) if text.startswith("gateway_async.") and "_" in text[14:]]
+    assert results.index("Payments") < results.index("gateway.transactions.refund") < min(fields, default=999)
+
+
+async def test_link_to_a_field(visitor: Visitor) -> None:
+    """The address of a field opens the table that has it."""
+    page = await visitor.open("/reference/api/transactions.html#gateway_async.Transaction.auth_amount")
+    await expect(page.locator('[id="gateway_async.Transaction.auth_amount"]')).to_be_in_viewport()
+    await expect(page.locator('[id="gateway_async.TransactionCreate.order_num"]')).to_be_hidden()
+
+
+@pytest.mark.parametrize("name", ["reference/api/contacts", "reference/api/codes", "reference/commands/migrate"])
+async def test_accessibility(visitor: Visitor, name: str) -> None:
+    """Pages of the reference have no barriers, with their tables open."""
+    page = await visitor.open(f"/{name}.html")
+    await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert await find_barriers(page) == []
 
 
 @pytest.mark.parametrize("visitor", [PHONE], indirect=True, ids=["375 px"])
