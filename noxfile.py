@@ -134,10 +134,20 @@ def sizes(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the documentation site in docs/_build, and check it in a browser."""
     session.install("-e", ".[docs,tests]")
+    folder = Path("docs/_build").resolve()
+    is_first = not (folder / "objects.inv").exists()
+    session.log(f"1 of 3: write the pages{'' if is_first else ' whose sources have changed'}; a warning is a failure")
     strict = ("--fail-on-warning", "--keep-going", "--quiet")
-    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *strict, "docs", "docs/_build")
-    site = str(Path("docs/_build").resolve())
-    session.run("pytest", "tests/docs/test_site.py", "tests/browser/test_site.py", env={"GATEWAY_TEST_SITE": site})
+    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *strict, "docs", str(folder))
+    env = {"GATEWAY_TEST_SITE": str(folder)}
+    session.log("2 of 3: follow every link of the site, and read what its pages load")
+    session.run("pytest", "--quiet", "tests/docs/test_site.py", env=env)
+    browser = os.environ.get("GATEWAY_TEST_CHROMIUM")
+    how = f"with {browser}" if browser else "skipped, as GATEWAY_TEST_CHROMIUM names no browser"
+    session.log(f"3 of 3: search and read the site in a browser: {how}")
+    session.run("pytest", "--quiet", "tests/browser/test_site.py", env=env)
+    session.log(f"Serve it by: python -m http.server --directory {folder.relative_to(Path.cwd())} 8000")
+    session.log(f"Open {(folder / 'index.html').as_uri()}")
 
 
 @nox.session

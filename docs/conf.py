@@ -51,7 +51,7 @@ html_title = f"gateway-async {release}"
 html_static_path = ["_static"]
 html_search_scorer = str(EXTENSIONS / "search_scorer.js")
 html_css_files = ["site.css", "reference.css"]
-html_js_files = ["reference.js"]
+html_js_files = ["site.js"]
 _LOGO = "../gateway_async/sandbox/pages/static/logo.svg"
 html_logo = html_favicon = _LOGO
 html_copy_source = False

@@ -38,6 +38,11 @@ _AFTER_THE_TABLE_OF_CONTENTS: Final = 600
 """Sphinx collects the headings of the side bar with the default priority, 500."""
 
 _SUMMARY_END: Final = re.compile(r"(?<=\.)\s|\n\n")
+_PARAMETER_LIST: Final = re.compile(
+    r'<dl>\n((?:<dd><em class="sig-param">.*?</dd>\n)+)</dl>'
+)
+_ITEM: Final = re.compile("<dd>(.*?)</dd>")
+_AS_ITEM: Final = r"<li>\1</li>"
 _OWN_TYPE: Final = re.compile(r"~gateway_async\.[\w.]+\.(\w+)")
 
 
@@ -301,9 +306,23 @@ def _call_of(call: str) -> nodes.literal:
     )
 
 
+def list_parameters(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: object
+) -> None:
+    """Make a list of parameters a list: Sphinx writes definitions without terms, which screen readers reject."""
+    if body := context.get("body"):
+        context["body"] = _PARAMETER_LIST.sub(
+            lambda found: (
+                f'<ul class="sig-params">{_ITEM.sub(_AS_ITEM, found[1])}</ul>'
+            ),
+            body,
+        )
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Replace the directive for methods, and the headings above it."""
     app.add_directive("subject", SubjectDirective)
     app.add_directive_to_domain("py", "method", MethodDirective, override=True)
+    app.connect("html-page-context", list_parameters)
     app.connect("doctree-read", head_as_called, priority=_AFTER_THE_TABLE_OF_CONTENTS)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlencode
 
 import pytest
 from playwright.async_api import expect
@@ -65,20 +66,21 @@ FIRST_RESULTS = {
 """Words of a question → the result that stands first."""
 
 
+@pytest.mark.timeout(300)
 async def test_search(visitor: Visitor) -> None:
     """The page that answers a question is its first result, and a method is the first result of its name."""
     first = {}
+    page = await visitor.open("/index.html")
     for words in FIRST_RESULTS:
-        page = await visitor.open("/index.html")
         await page.get_by_role("textbox", name="Search").fill(words)
         await page.keyboard.press("Enter")
+        await expect(page).to_have_url(re.compile(re.escape(urlencode({"q": words}))))
         link = page.locator("#search-results li a").first
         first[words] = re.sub(r"\?[^#]*", "", await link.get_attribute("href") or "")
-        await page.close()
     assert first == FIRST_RESULTS
 
 
-async def test_search_of_a_word(visitor: Visitor) -> None:
+async def test_result_order(visitor: Visitor) -> None:
     """Guides come first, then the method of this name, and fields last."""
     page = await visitor.open("/search.html?q=refund")
     await expect(page.locator("#search-results li.kind-object").last).to_be_visible()
@@ -87,7 +89,7 @@ async def test_search_of_a_word(visitor: Visitor) -> None:
     assert results.index("Payments") < results.index("gateway.transactions.refund") < min(fields, default=999)
 
 
-async def test_link_to_a_field(visitor: Visitor) -> None:
+async def test_field_link(visitor: Visitor) -> None:
     """The address of a field opens the table that has it."""
     page = await visitor.open("/reference/api/transactions.html#gateway_async.Transaction.auth_amount")
     await expect(page.locator('[id="gateway_async.Transaction.auth_amount"]')).to_be_in_viewport()

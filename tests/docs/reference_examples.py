@@ -20,7 +20,7 @@ from gateway_async.sandbox import Sandbox
 
 from .documents import EXAMPLE_PAGES, ROOT, Block, blocks, run_block
 
-__all__ = ["Example", "examples", "preparation_of", "run"]
+__all__ = ["Example", "examples", "run", "with_preparation"]
 
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
 _VARIABLE = re.compile(r"\b[0-9a-f]{24,36}\b|(?<=127\.0\.0\.1:)\d+")
@@ -61,6 +61,15 @@ def preparation_of(example: Example) -> Block | None:
     """Return the program that runs before each example of a page."""
     found = [block for block in blocks(example.program.document, "python") if block.headline == example.page]
     return found[0] if found else None
+
+
+def with_preparation(example: Example) -> Block:
+    """Return an example with the program that runs before it, each at its own lines."""
+    preparation = preparation_of(example)
+    if preparation is None:
+        return example.program
+    gap = example.program.line - preparation.line - len(preparation.text.splitlines())
+    return attrs.evolve(preparation, text=preparation.text + "\n" * gap + example.program.text)
 
 
 async def run(example: Example) -> str:

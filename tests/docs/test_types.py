@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .documents import DOCUMENTS, ROOT, Block, blocks, read
-from .reference_examples import examples, preparation_of
+from .reference_examples import examples, with_preparation
 from .typed_blocks import given_names, module_of
 
 PLANTED = Block("planted.md", "", 7, "python", "await gateway.contacts.get(5)\n")
@@ -28,9 +28,7 @@ def programs() -> Iterator[tuple[Block, list[Block]]]:
     for document in DOCUMENTS:
         page = blocks(document, "python")
         yield from ((block, page[:index]) for index, block in enumerate(page))
-    for example in examples():
-        preparation = preparation_of(example)
-        yield example.program, [preparation] if preparation else []
+    yield from ((with_preparation(example), []) for example in examples())
 
 
 @pytest.mark.skipif(not os.environ.get("GATEWAY_TEST_TYPES"), reason="`nox -s types` sets GATEWAY_TEST_TYPES")

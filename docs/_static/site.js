@@ -10,3 +10,9 @@ const openField = () => {
 };
 addEventListener("hashchange", openField);
 addEventListener("DOMContentLoaded", openField);
+
+/* Name the side bars for screen readers, which list them by their names. */
+addEventListener("DOMContentLoaded", () => {
+  document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "Pages");
+  document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");
+});
