@@ -408,7 +408,7 @@ class _Coordinator:
 
     async def _update_report(self) -> None:
         report = self.report
-        report.totals = await self._counter.read(now=report.ended_at is not None)
+        report.totals = await self._counter.read(now=report.at_cap or report.ended_at is not None)
         stored_now = report.totals.stored - self._stored_before if report.totals else 0
         add_up(report, [*self._reports.values(), *self._failures], stored_now)
         report.seconds = anyio.current_time() - self._started_at
