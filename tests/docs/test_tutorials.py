@@ -20,6 +20,8 @@ from .walkthrough import Walkthrough, file_of, is_shown, steps
 
 TUTORIALS = [page for page in DOCUMENTS if page.startswith("docs/tutorials/") and not page.endswith("index.md")]
 MAX_COLUMNS = 70
+PAUSE = 0.2
+"""Seconds between two questions to the sandbox."""
 
 INSTALLED = "docs/tutorials/checkout.md"
 """The tutorial whose first step is run. The others install in the same way."""
@@ -49,12 +51,12 @@ def control(walk: Walkthrough, path: str) -> Any:
 
 def until_charged(walk: Walkthrough) -> None:
     """Wait until the sale of the killed service is executed."""
-    anyio.run(until, lambda: "1002-1" in control(walk, "ledger")["charged"])
+    anyio.run(until, lambda: "1002-1" in control(walk, "ledger")["charged"], PAUSE)
 
 
 def until_stored(walk: Walkthrough) -> None:
     """Wait until the migration that is killed has stored some of its rows."""
-    anyio.run(until, lambda: len(control(walk, "ledger")["stored"]) > 100)
+    anyio.run(until, lambda: len(control(walk, "ledger")["stored"]) > 100, PAUSE)
 
 
 def until_waiting(walk: Walkthrough) -> None:
@@ -64,7 +66,7 @@ def until_waiting(walk: Walkthrough) -> None:
         terminals = control(walk, "terminals")["terminals"]
         return sum(bool(terminal["waiting"]) for terminal in terminals) == max(1, len(terminals) - 1)
 
-    anyio.run(until, all_wait)
+    anyio.run(until, all_wait, PAUSE)
 
 
 WAITS: Mapping[str, Mapping[str, Callable[[Walkthrough], object]]] = {
@@ -90,7 +92,7 @@ def walk(page: str, tmp_path: Path) -> Iterator[Walkthrough]:
         shell.close()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)  # a busy machine takes ten times as long
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_tutorial_works(walk: Walkthrough, page: str) -> None:
     """Every file is saved, every command ends as it should, and prints what the page shows."""
