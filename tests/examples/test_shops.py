@@ -1,11 +1,9 @@
 """The shops in `examples/`: each is run by its real server against a real sandbox, which says what was charged."""
 
-import os
 import re
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, closing
@@ -22,6 +20,7 @@ from gateway_async import AsyncGateway, CardVaultCreate, PostbackConfigCreate, T
 from gateway_async.postbacks import PostbackState, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
+from tests.support.processes import start_program
 from tests.support.waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,6 +28,7 @@ SHOPS = {
     "fastapi": (["-m", "uvicorn", "--app-dir", str(EXAMPLES), "fastapi_shop:app", "--port", "0"], "/postbacks/"),
     "aiohttp": ([str(EXAMPLES / "aiohttp_shop.py")], "/postbacks"),
 }
+MODULES = ("aiohttp.web", "fastapi", "gateway_async", "uvicorn.main")
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 OTHER_CARD = CardVaultCreate(account_number="5454545454545454", exp_date="0930")
 SALES, LOOKUPS, LISTS = "POST /v2/transactions", "GET /v2/transactions/{id}", "GET /v2/transactions"
@@ -41,13 +41,8 @@ class Shop:
 
     def __init__(self, kind: str, environment: dict[str, str], customer: httpx.AsyncClient) -> None:
         arguments, path = SHOPS[kind]
-        self.process = subprocess.Popen(  # noqa: S603  our own example
-            [sys.executable, "-u", *arguments],
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-        )
+        environment |= {"PYTHONUNBUFFERED": "1"}
+        self.process = start_program(arguments, environment, MODULES, stderr=subprocess.STDOUT)
         self.said: list[str] = []
         self._reader = Thread(target=self._read)
         self._reader.start()

@@ -26,11 +26,6 @@ __all__ = ["ROOT", "ForkServer"]
 ROOT: Final = Path(__file__).parents[2]
 _SET_CHILD_SUBREAPER: Final = 36
 _LONGEST_MESSAGE: Final = 1 << 17
-_MODULES: Final = (
-    *(f"gateway_async.cli.{name}" for name in ("app", "listen", "migrate.run", "records", "sandbox")),
-    "tests.reliability.worker_programs",
-)
-"""Modules that forked processes use. Each of them imports any other module itself."""
 
 
 class ForkServer:
@@ -44,19 +39,27 @@ class ForkServer:
         self._environment = environment
 
     def fork(
-        self, arguments: Sequence[str], streams: Sequence[int], environment: Mapping[str, str], *, session: bool
+        self,
+        arguments: Sequence[str],
+        streams: Sequence[int],
+        environment: Mapping[str, str],
+        *,
+        modules: Sequence[str],
+        session: bool,
     ) -> int:
         """Run `python -W default` with arguments in a forked process, and return its process id.
 
         Args:
-            arguments: `-m`, a module and its arguments, or `module:function` and its arguments in JSON.
+            arguments: `-m`, a module and its arguments; the path of a program and its arguments; or `module:function`
+                and its arguments in JSON.
             streams: the descriptors of its standard input, output and error.
             environment: all its variables.
+            modules: the server imports them before it forks. The process imports all others itself.
             session: whether it leads a session of its own.
         """
         folder = str(Path.cwd())
         request = {"arguments": arguments, "environment": dict(environment), "folder": folder, "session": session}
-        socket.send_fds(self._connection, [json.dumps(request).encode()], streams)
+        socket.send_fds(self._connection, [json.dumps([modules, request]).encode()], streams)
         return int(self._connection.recv(_LONGEST_MESSAGE))
 
     @cached_property
@@ -76,14 +79,15 @@ class ForkServer:
 
 def _serve(connection: socket.socket) -> dict[str, Any]:
     """Fork for each request; return the request in the forked process only."""
-    for module in _MODULES:
-        import_module(module)
-    gc.collect()
-    gc.freeze()
     while True:
         message, streams, _, _ = socket.recv_fds(connection, _LONGEST_MESSAGE, 3)
         if not message:
             os._exit(0)
+        request: dict[str, Any]
+        modules, request = json.loads(message)
+        for module in modules:
+            import_module(module)
+        gc.freeze()
         read, write = os.pipe()
         if between := os.fork():
             os.waitpid(between, 0)  # from now on its child is one of the test's process
@@ -98,7 +102,6 @@ def _serve(connection: socket.socket) -> dict[str, Any]:
             os.close(descriptor)
         if not between:
             connection.close()
-            request: dict[str, Any] = json.loads(message)
             return request
 
 
@@ -112,12 +115,16 @@ def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: str, 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(0, encoding="utf-8", closefd=False),
-        os.fdopen(1, "w", encoding="utf-8", closefd=False),  # of lines, on a terminal
+        os.fdopen(1, "w", 1 if os.environ.get("PYTHONUNBUFFERED") else -1, encoding="utf-8", closefd=False),
         os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False),
     )
     if arguments[0] == "-m":
         sys.argv = list(arguments[1:])
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0].endswith(".py"):
+        sys.argv = list(arguments)
+        sys.path.insert(0, str(Path(arguments[0]).parent))
+        runpy.run_path(arguments[0], run_name="__main__")
     else:
         call(*arguments)
 

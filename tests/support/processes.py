@@ -85,14 +85,18 @@ class Process(subprocess.Popen[str]):
 
 
 class ForkedProcess(Process):
-    """A process of the fork server."""
+    """A process of the fork server, which imports `modules` once."""
+
+    def __init__(self, arguments: Sequence[str], modules: Sequence[str], **options: Any) -> None:
+        self._modules = modules
+        super().__init__(arguments, **options)
 
     def _execute_child(self, *options: Any) -> None:
         """Fork in the place of Popen, which then has the process id as if it had started the process."""
         arguments, _, _, _, _, _, environment, _, _, _, *pipes, _, _, _, _, _, session, _ = options
         streams = [own if own != -1 else number for number, own in enumerate((pipes[0], pipes[3], pipes[5]))]
         try:
-            self.pid = _FORK_SERVER.fork(arguments, streams, environment, session=session)
+            self.pid = _FORK_SERVER.fork(arguments, streams, environment, modules=self._modules, session=session)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -100,6 +104,7 @@ class ForkedProcess(Process):
 
 _FORK_SERVER: Final = ForkServer(ENVIRONMENT)
 _CAN_FORK: Final = sys.platform == "linux"
+_OF_COMMAND: Final = [f"gateway_async.cli.{name}" for name in ("app", "listen", "migrate.run", "records", "sandbox")]
 
 
 def start(*arguments: str, **environment: str) -> Process:
@@ -108,11 +113,21 @@ def start(*arguments: str, **environment: str) -> Process:
 
 
 def start_command(arguments: Sequence[str], environment: Mapping[str, str], **options: Any) -> Process:
-    """Start `gateway-async` with options of `Popen`, forked unless a variable changes how Python starts."""
+    """Start `gateway-async` with options of `Popen`; the caller ends it."""
+    return start_program(["-m", "gateway_async.cli", *arguments], environment, _OF_COMMAND, **options)
+
+
+def start_program(
+    arguments: Sequence[str], environment: Mapping[str, str], modules: Sequence[str] = (), **options: Any
+) -> Process:
+    """Start `python -W default` with arguments, forked unless a variable changes how Python starts.
+
+    The server imports `modules` before it forks. The caller ends the process.
+    """
     options["env"] = {**ENVIRONMENT, **environment}
-    if _CAN_FORK and not any(name.startswith("PYTHON") for name in environment):
-        return ForkedProcess(["-m", "gateway_async.cli", *arguments], **options)
-    return Process([sys.executable, *COMMAND, *arguments], **options)
+    if _CAN_FORK and not any(name.startswith("PYTHON") for name in environment if name != "PYTHONUNBUFFERED"):
+        return ForkedProcess(arguments, modules, **options)
+    return Process([sys.executable, "-W", "default", *arguments], **options)
 
 
 def start_function(function: Callable[..., object], *arguments: Any, **options: Any) -> Process:
@@ -120,7 +135,7 @@ def start_function(function: Callable[..., object], *arguments: Any, **options: 
     words = [f"{function.__module__}:{function.__qualname__}", *map(json.dumps, arguments)]
     options.setdefault("env", ENVIRONMENT)
     if _CAN_FORK:
-        return ForkedProcess(words, **options)
+        return ForkedProcess(words, [function.__module__], **options)
     return Process([sys.executable, "-m", "tests.support.fork_server", *words], cwd=ROOT, **options)
 
 
