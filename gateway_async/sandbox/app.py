@@ -4,8 +4,9 @@ Paths are matched while they are still percent-encoded, so that an integrator id
 character. A trailing slash is optional.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from email.utils import formatdate
+from functools import cache
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_async.sandbox.controls.calls import CONTROL_ROUTES
@@ -46,8 +47,7 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         on_request: Called with an entry for each request but those for pages.
         hosts: The names by which the pages and the control calls may be addressed, besides addresses and localhost.
     """
-    routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
-    app = Starlette(routes=[*routes, *CONTROL_ROUTES], exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
+    app = Starlette(routes=_routes(), exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
     app.state.gateway = gateway
 
@@ -65,6 +65,13 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
         await whole_app(scope, receive, send)
 
     return with_encoded_path
+
+
+@cache
+def _routes() -> Sequence[BaseRoute]:
+    """Return the routes, which all sandboxes of this process share."""
+    routes = [Route(path, _endpoint(path, handlers), methods=_methods(path)) for path, handlers in _PATHS.items()]
+    return [*routes, *CONTROL_ROUTES]
 
 
 def _methods(path: str) -> list[str]:

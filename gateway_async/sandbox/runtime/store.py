@@ -10,6 +10,7 @@ A watcher of a table is called for every change of the table, within the same tr
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Literal
 
 from gateway_async._storage.private_file import restrict_mode
@@ -49,24 +50,17 @@ class Store:
     """
 
     def __init__(self, path: str | None = None) -> None:
-        self._connection = open_database(path, 0) if path else sqlite3.connect(":memory:", isolation_level=None)
+        self._connection = open_database(path, 0) if path else _open_in_memory()
         self._watchers: dict[str, Watcher] = {}
         self.on_change: Callable[[], object] = lambda: None
+        if not path:
+            return
         try:
-            self._prepare(path or "")
-            if path:
-                restrict_mode(path)
+            _prepare(self._connection, path)
+            restrict_mode(path)
         except sqlite3.DatabaseError:
             self._connection.close()
             raise
-
-    def _prepare(self, path: str) -> None:
-        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        _FORMAT.initialize(self._connection, path)
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        with self.transaction():
-            for table in STORED:
-                self._create_table(table)
 
     def close(self) -> None:
         """Close the file."""
@@ -181,15 +175,39 @@ class Store:
         if watcher and rows:
             watcher(change, rows)
 
-    def _create_table(self, table: Table) -> None:
-        columns = ", ".join(map(_column, table.stored))
-        self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
-        known = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table.plural})")}
-        for field in table.stored:
-            if field.name not in known:
-                self._connection.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
-        for statement in _indexes(table):
-            self._connection.execute(statement)
+
+def _open_in_memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _empty_database().backup(connection)
+    return connection
+
+
+@cache
+def _empty_database() -> sqlite3.Connection:
+    """Return a database without records. Creating its tables takes longer than copying them."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _prepare(connection, "")
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: str) -> None:
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    _FORMAT.initialize(connection, path)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    with transaction(connection):
+        for table in STORED:
+            _create_table(connection, table)
+
+
+def _create_table(connection: sqlite3.Connection, table: Table) -> None:
+    columns = ", ".join(map(_column, table.stored))
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {table.plural} ({columns}, deleted_ts INTEGER)")
+    known = {row[1] for row in connection.execute(f"PRAGMA table_info({table.plural})")}
+    for field in table.stored:
+        if field.name not in known:
+            connection.execute(f"ALTER TABLE {table.plural} ADD COLUMN {_column(field)}")
+    for statement in _indexes(table):
+        connection.execute(statement)
 
 
 def _all_equal(columns: Iterable[str]) -> str:
