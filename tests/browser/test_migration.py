@@ -12,7 +12,6 @@ from playwright.async_api import Browser, expect
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
 from tests.support.processes import Process, start
-from tests.support.sandbox_environment import environment_of
 
 pytestmark = IN_BROWSER
 
@@ -30,7 +29,7 @@ async def migration(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Process]:
     rows = [f"<b>{row}</b>,{CARD},{'13/30' if row < 2 else '12/30'}" for row in range(60)]
     file.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
     options = ("--serve", "0", "--rate", "20", "--report", str(tmp_path / "report.html"))
-    with start("migrate", str(file), *options, **environment_of(sandbox)) as process:
+    with start("migrate", str(file), *options, **sandbox.environment()) as process:
         yield process
 
 

@@ -8,7 +8,6 @@ import pytest
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Facts, Listen, Process, Serve, Start
 from tests.support.processes import start as start_command
-from tests.support.sandbox_environment import environment_of
 
 
 @pytest.fixture
@@ -53,4 +52,4 @@ def listen(start: Start) -> Listen:
 
 @pytest.fixture
 def environment(sandbox: Sandbox) -> dict[str, str]:
-    return environment_of(sandbox)
+    return sandbox.environment()

@@ -17,7 +17,6 @@ from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import object_of, refusal_line, text_of
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Listen, Start, run
-from tests.support.sandbox_environment import environment_of
 from tests.support.waiting import PATIENCE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -122,7 +121,7 @@ async def test_failed_configs(
 def test_remaining_config(listen: Listen) -> None:
     """When the gateway is gone before it, its end says which config is still there."""
     with Sandbox() as sandbox:
-        process, _ = listen("--create-configs", "--resource", "contact", **environment_of(sandbox))
+        process, _ = listen("--create-configs", "--resource", "contact", **sandbox.environment())
     code, output, errors = process.stop()
     assert (code, output) == (0, "")
     assert re.fullmatch(r"gateway-async: cannot delete the postback config \w+: .+\n", errors)

@@ -25,7 +25,6 @@ from gateway_async.migration.rows.row import VaultRow, api_id_of
 from gateway_async.migration.shard_job import ShardJob
 from gateway_async.migration.sources.files import shards
 from gateway_async.sandbox import Sandbox
-from tests.support.sandbox_environment import environment_of
 from tests.support.waiting import PATIENCE
 
 from .cluster import OTHER_CARD, Cluster, cluster_of, row, stamping_gateway, write_rows
@@ -60,7 +59,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def cluster(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster_of(tmp_path_factory.mktemp("cluster"), environment_of(sandbox)) as made:
+    with cluster_of(tmp_path_factory.mktemp("cluster"), sandbox.environment()) as made:
         yield made
 
 
@@ -200,7 +199,7 @@ async def test_the_command_keeps_to_its_cap(
     for run in (1, 2):
         process = await anyio.run_process(
             [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options],
-            env={**os.environ, **environment_of(sandbox)},
+            env={**os.environ, **sandbox.environment()},
             check=False,
         )
         *progress, end = [json.loads(line) for line in process.stdout.splitlines()]
@@ -218,7 +217,7 @@ async def test_the_live_page_shows_all_workers(
     _, path = write_cards(tmp_path, 200)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
     command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, "--serve", "0"]
-    environment = {**os.environ, **environment_of(sandbox)}
+    environment = {**os.environ, **sandbox.environment()}
     async with (
         await anyio.open_process(command, env=environment) as process,
         httpx.AsyncClient(timeout=PATIENCE) as browser,
@@ -257,7 +256,7 @@ async def test_killed_workers_do_not_exceed_a_cap(
 ) -> None:
     keys, path = write_cards(tmp_path, 600)
     most = [0]
-    with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
+    with cluster_of(tmp_path, sandbox.environment()) as cluster:
         killer = Killer(cluster, 300)
 
         def look(report: Report) -> None:
@@ -287,7 +286,7 @@ async def test_killed_workers_double_and_lose_nothing(
     bad = [row(f"bad{number}", "411") for number in range(5)]
     repeated = [row(keys[number * 7 % LONG], OTHER_CARD) for number in range(30)]
     path = write_rows(tmp_path / "cards.jsonl", [*map(row, keys[:300]), *bad, *repeated, *map(row, keys[300:]), *bad])
-    with cluster_of(tmp_path, environment_of(sandbox)) as cluster:
+    with cluster_of(tmp_path, sandbox.environment()) as cluster:
         killer = Killer(cluster, LONG)
         async with distributed.Client(cluster.address, asynchronous=True, set_as_default=False) as client:
             await client.wait_for_workers(2, timeout=PATIENCE)
@@ -332,7 +331,7 @@ async def test_no_worker_is_waited_for_in_vain(sandbox: Sandbox, name: str, tmp_
     _, path = write_cards(tmp_path, 5000)
     seen: list[str] = []
     killed: list[bool] = []
-    with cluster_of(tmp_path, environment_of(sandbox), workers=1) as cluster:
+    with cluster_of(tmp_path, sandbox.environment(), workers=1) as cluster:
 
         def kill_it(report: Report) -> None:
             if report.stored and not killed:

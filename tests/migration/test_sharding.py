@@ -24,7 +24,6 @@ from gateway_async.migration.sources.files import shards
 from gateway_async.migration.sources.records import Shard
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
-from tests.support.sandbox_environment import environment_of
 
 from .cluster import CARD, row, write_rows
 from .files import all_of, card_row, lines, put
@@ -166,7 +165,7 @@ async def test_plain_processes_share_a_file(tmp_path: Path) -> None:
         async def migrate(*more: str) -> tuple[int, dict[str, Any]]:
             command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, *more]
             process = await anyio.run_process(
-                command, env={**os.environ, **environment_of(sandbox)}, check=False, stderr=None
+                command, env={**os.environ, **sandbox.environment()}, check=False, stderr=None
             )
             return process.returncode, json.loads(process.stdout.splitlines()[-1])
 

@@ -1,11 +1,11 @@
 """`Condition`: one row of the reliability table, and `Result`: what running it showed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import attrs
 
-__all__ = ["Condition", "Protection", "Result"]
+__all__ = ["Condition", "Protection", "Result", "add_up"]
 
 Protection = Callable[[], AbstractContextManager[object]]
 """Switches one protection off while its context is entered, so that a run shows whether the row depends on it."""
@@ -35,6 +35,18 @@ class Result:
     def passed(self) -> bool:
         """Return whether nothing was done twice, lost, or wrong in another way."""
         return not (self.double or self.lost or self.problems)
+
+
+def add_up(results: Sequence[Result]) -> Result:
+    """Return the sums of several results, with all their problems and notes."""
+    return Result(
+        count=sum(result.count for result in results),
+        double=sum(result.double for result in results),
+        lost=sum(result.lost for result in results),
+        unknown=sum(result.unknown for result in results),
+        problems=tuple(problem for result in results for problem in result.problems),
+        notes=tuple(note for result in results for note in result.notes),
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -4,15 +4,18 @@ import asyncio
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from unittest.mock import patch
 
 import anyio
+import attrs
 
 import gateway_async
-from gateway_async import AsyncGateway, Intent, RedisTerminalLease, RouterTransactionCreate, SqliteLedger, UserApiKey
+from gateway_async import AsyncGateway, RedisTerminalLease, RouterTransactionCreate, SqliteLedger, UserApiKey
 from gateway_async._execution import recorder
 from gateway_async.sandbox import Sandbox
+from tests.support.intents import BARE
 
 __all__ = ["facts_of", "keep_intents", "make_call", "sell_at_terminal"]
 
@@ -51,27 +54,16 @@ def sell_at_terminal(facts: Mapping[str, str], redis: str, owner: str, sales: in
 
 def keep_intents(source: str, terminal: str) -> None:
     """Record intents in a ledger, and an outcome for each second one, until killed; print each id when it is kept."""
+    later = datetime.now(UTC) + timedelta(hours=1)
 
     async def keep(ledger: Any, name: str) -> None:
-        number, now = 0, datetime.now(UTC)
-        while True:
-            intent = Intent(
-                id=f"{name}-{number}",
-                call="c",
-                resource="r",
-                api_id=f"{name}-{number}",
-                location_id=None,
-                terminal_id=terminal or None,
-                sent_at=now,
-                conclusive_at=now + timedelta(hours=1),
-                sent={},
-                outcome_query=None,
-            )
+        for number in count():
+            api_id = f"{name}-{number}"
+            intent = attrs.evolve(BARE, id=api_id, api_id=api_id, terminal_id=terminal or None, conclusive_at=later)
             await ledger.record_intent(intent)
             _print(f"kept {intent.id}")
             if number % 2:
                 await ledger.record_outcome(intent.id, "done")
-            number += 1
 
     async def run() -> None:
         ledger = eval(source, vars(gateway_async).copy())  # noqa: S307  our own

@@ -25,12 +25,11 @@ from gateway_async.sandbox import Sandbox
 from tests.migration.journals import end
 from tests.postbacks.inboxes import opened
 from tests.postbacks.receiver_process import make_receiver
-from tests.reliability.condition import Condition, Result
+from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.conditions.receiver_kills import compare_effects, make_tables, wait_until_handled
 from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic, send_sale
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.postback_sender import CHANGES, PostbackSender
-from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import vault_rows
 from tests.support.ledgers import LedgerFile
 from tests.support.sqlite_files import full_disk

@@ -13,8 +13,7 @@ import anyio
 import attrs
 
 from gateway_async import AsyncGateway, CardVaultCreate, GatewayError, OutcomeUnknownError
-from tests.reliability.condition import Condition, Result
-from tests.reliability.totals import add_up
+from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.traffic import CARD
 from tests.support.sandbox_process import SandboxProcess, resident_kib, sandbox_process
 

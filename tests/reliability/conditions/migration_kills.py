@@ -11,9 +11,8 @@ from typing import Final, Literal
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.request_log import LoggedRequest
-from tests.reliability.condition import Condition, Result
+from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.duplicate_ids import accept_duplicate_ids
-from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import migrate, start_worker
 from tests.reliability.worker_protections import without
 from tests.support.ledgers import ask_postgres

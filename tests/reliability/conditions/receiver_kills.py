@@ -12,9 +12,8 @@ import anyio
 
 from gateway_async.postbacks import PostbackState
 from tests.postbacks.inboxes import Store, opened
-from tests.reliability.condition import Condition, Result
+from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.postback_sender import CHANGES, PostbackSender
-from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import receive_postbacks, start_worker
 from tests.reliability.worker_protections import without
 from tests.support.free_port import free_port

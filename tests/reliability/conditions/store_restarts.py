@@ -24,12 +24,11 @@ from gateway_async.migration.rate import RedisRate
 from gateway_async.sandbox import Sandbox
 from tests.postbacks.inboxes import Store
 from tests.postbacks.receiver_process import make_receiver
-from tests.reliability.condition import Condition, Result
+from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.conditions.receiver_kills import compare_effects, make_tables, wait_until_handled
 from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic, send_sale
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.postback_sender import PostbackSender
-from tests.reliability.totals import add_up
 from tests.reliability.worker_programs import vault_rows
 from tests.support.store_servers import (
     StoreServer,
