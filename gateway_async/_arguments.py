@@ -20,7 +20,7 @@ def number_problems(
     optional: bool = False,
     **values: Any,
 ) -> list[str]:
-    """Return one line for each value that is not allowed.
+    """One line for each value that is not allowed.
 
     Args:
         unit: the unit in the message, such as `"seconds"`.
@@ -57,7 +57,7 @@ def check_numbers(unit: str = "", **constraints_and_values: Any) -> None:
 
 
 def retention_problems(keep_days: Any) -> list[str]:
-    """Return what is wrong with the days for which a store keeps what is done."""
+    """What is wrong with the days for which a store keeps what is done."""
     return number_problems("days", above=0, maximum=_MOST_DAYS, keep_days=keep_days)
 
 
@@ -66,7 +66,7 @@ def _is_number(value: Any) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by name or address.
+    """Whether a host is this machine, by name or address.
 
     No name is resolved, because a resolver may be wrong.
     """

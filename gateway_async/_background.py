@@ -36,7 +36,7 @@ async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
     if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
         return await run()
     running = asyncio.create_task(run())
-    message: tuple[object, ...] | None = None  # of the cancellation, by which anyio knows its own
+    message: tuple[object, ...] | None = None  # of the cancellation: anyio recognizes its own
     with anyio.CancelScope(shield=True):
         while not running.done():
             try:

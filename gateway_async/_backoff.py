@@ -9,7 +9,7 @@ _MAX_DOUBLINGS: Final = 60
 
 
 def exponential_backoff(attempt: int, *, first: float, longest: float) -> float:
-    """Return the seconds to wait after attempt number `attempt`, from 1.
+    """The seconds to wait after attempt number `attempt`, from 1.
 
     `first` seconds after the first attempt, twice as long after each further one, and at most `longest`.
     """

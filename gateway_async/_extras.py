@@ -22,5 +22,5 @@ def import_extra(module: str, *, extra: str, user: str) -> Any:
 
 
 def missing_extra(package: str | None, *, extra: str, user: str) -> str:
-    """Return the message how to install a missing library."""
+    """The message how to install a missing library."""
     return f"{user} needs an extra: pip install 'gateway-async[{extra}]' ({package} is missing)"

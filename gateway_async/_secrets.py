@@ -70,7 +70,7 @@ class Secret:
         return secret
 
     def plain(self) -> str | int | Decimal | date:
-        """Return the value in plain, as `of` got it."""
+        """The value in plain, as `of` got it."""
         text = self.reveal()
         if self.kind is date:
             return date.fromisoformat(text)
@@ -82,7 +82,7 @@ class Secret:
         return self.kind is str or self.reveal() != ""
 
     def reveal(self) -> str:
-        """Return the plain value as text; empty if the given value was not text."""
+        """The plain value as text; empty if the given value was not text."""
         return _texts[id(self._key)]
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Secret:
         return self
 
     def __getstate__(self) -> None:
-        """Return no state, so that serializers do not get the value."""
+        """No state, so that serializers do not get the value."""
 
     def __reduce__(self) -> NoReturn:
         msg = f"a {type(self).__name__} does not pickle: pass what reveal() returns, where that is safe"
@@ -140,7 +140,7 @@ class AccountNumber(Secret):
 
     @property
     def last_four(self) -> str:
-        """Return the last four digits, as in the gateway's field `last_four`."""
+        """The last four digits, as in the gateway's field `last_four`."""
         return self.reveal()[-4:]
 
 
@@ -259,7 +259,7 @@ def _merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _luhn_sums(digits: str) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the prefix sums of the Luhn checksum.
+    """The prefix sums of the Luhn checksum.
 
     The first sequence is for numbers that end at an even index, the second for an odd one.
     """
@@ -342,7 +342,7 @@ _NOT_OF_CARD: Final = re.compile(r"\W*(?:[01789]|2[01])")
 
 
 def is_confidential(name: str) -> bool:
-    """Return whether values of this name are hidden: card and bank data, secrets, and data that identifies a person.
+    """Whether values of this name are hidden: card and bank data, secrets, and data that identifies a person.
 
     Case, separators and humps do not matter: `account_number`, `Account-Number`, `accountNumber`. The name may be a
     path, such as `transaction[account_number]`. `contact.account_number` is the merchant's own number for a customer,
@@ -382,7 +382,7 @@ def _class_for(path: str) -> "type[Secret] | None":
 
 
 def is_card_number(value: object) -> bool:
-    """Return whether a whole text or number could be a card number."""
+    """Whether a whole text or number could be a card number."""
     text = value if isinstance(value, str) else str(value) if type(value) is int else ""
     return _NUMBER_ALONE.fullmatch(text) is not None and not _NOT_OF_CARD.match(text) and mask_text(text) != text
 
@@ -498,7 +498,7 @@ def secrets_in(data: Any) -> Iterator[Secret]:
 
 
 def repr_of(name: str, value: Any) -> str:
-    """Return the repr of a field's value, masked if it is confidential; `name` is as for `is_confidential`."""
+    """The repr of a field's value, masked if it is confidential; `name` is as for `is_confidential`."""
     if isinstance(value, Secret):
         return repr(value)
     if is_confidential(name) and not isinstance(value, bool):
@@ -513,7 +513,7 @@ _ADDRESS: Final = re.compile(r"postgres(?:ql)?:|.*://|[a-zA-Z][\w+.-]+:/")
 
 
 def is_address(location: str) -> bool:
-    """Return whether a location is an address, not a file; also if one of its slashes, or both, are missing."""
+    """Whether a location is an address, not a file; also if one of its slashes, or both, are missing."""
     return _ADDRESS.match(location) is not None
 
 
@@ -578,5 +578,5 @@ def _written_forms(value: str) -> set[str]:
 
 
 def luhn_valid(digits: str) -> bool:
-    """Return whether a card number's check digit is correct (ISO/IEC 7812)."""
+    """Whether a card number's check digit is correct (ISO/IEC 7812)."""
     return (sum(map(int, digits[::-2])) + sum(_DOUBLED[int(digit)] for digit in digits[-2::-2])) % 10 == 0

@@ -207,7 +207,7 @@ class AsyncGateway(Resources):
 
     @classmethod
     def from_env(cls, **options: Unpack[Options]) -> Self:
-        """Create a client from environment variables; `options` are those of the constructor.
+        """Create a client from environment variables; `options` go to the constructor.
 
         Reads `GATEWAY_BASE_URL`, `GATEWAY_DEVELOPER_ID`, `GATEWAY_USER_ID` and `GATEWAY_USER_API_KEY`.
         `GATEWAY_LOCATION_ID` and `GATEWAY_PROXY` are optional. `GATEWAY_ALLOW_HTTP=1` is the option `allow_http=True`.
@@ -295,7 +295,7 @@ class AsyncGateway(Resources):
         return view
 
     def resource(self, plural: str, *, name: str, api_id: str | None = None) -> UntypedResource:
-        """Return a resource that this package has no models for. Its records and requests are mappings.
+        """A resource that this package has no models for. Its records and requests are mappings.
 
             plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
             plan = await plans.create({"title": "Tea", "transaction_amount": "12.50"})
@@ -359,7 +359,7 @@ class AsyncGateway(Resources):
         return self._executor.observing(observer)
 
     def health(self) -> Health:
-        """Return the load of this client: connections, queues, retries, and counts of unknown outcomes.
+        """The load of this client: connections, queues, retries, and counts of unknown outcomes.
 
         It sends nothing and is cheap enough to call every second.
         """
@@ -368,7 +368,7 @@ class AsyncGateway(Resources):
         return self._executor.health(*uses)
 
     async def check(self, *, timeout: float = 5.0) -> Readiness:  # noqa: ASYNC109  it raises nothing when it is over
-        """Return whether calls can work now: one read at the gateway, and one of the ledger.
+        """Whether calls can work now: one read at the gateway, and one of the ledger.
 
         Meant for a readiness probe: problems are returned, not raised. The read is not repeated, and nothing is
         written. Credentials that may not list contacts are accepted.

@@ -48,7 +48,7 @@ _LOCATIONS = ("headers", "query")
 
 
 def is_header_text(value: Any) -> bool:
-    """Return whether `value` is a valid header value.
+    """Whether `value` is a valid header value.
 
     It must be printable ASCII text, not empty, without spaces around it.
     """
@@ -247,5 +247,5 @@ SECRET_FIELDS: Final[Mapping[type[Any], str]] = {
 
 
 def has_secret_function(credentials: Credentials) -> bool:
-    """Return whether the secret of credentials is a function to call."""
+    """Whether the secret of credentials is a function to call."""
     return not isinstance(getattr(credentials, SECRET_FIELDS[type(credentials)]), Secret)

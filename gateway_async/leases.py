@@ -197,7 +197,7 @@ return false
 
 
 def _keys(terminal_id: str) -> list[str]:
-    """Return a terminal's Redis keys; the braces keep them in one cluster slot."""
+    """A terminal's Redis keys; the braces keep them in one cluster slot."""
     return [f"gateway_async:{{{terminal_id}}}:{key}" for key in _KEYS]
 
 

@@ -352,7 +352,7 @@ def notify(observers: Iterable[Observer], event: Event) -> None:
 
 
 def is_async(callback: object) -> bool:
-    """Return whether calling `callback` would return a coroutine."""
+    """Whether calling `callback` would return a coroutine."""
     return any(map(inspect.iscoroutinefunction, (callback, getattr(callback, "__call__", None))))  # noqa: B004
 
 

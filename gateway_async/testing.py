@@ -156,7 +156,7 @@ def crash_test(sandbox: "Sandbox") -> "CrashTest":
 
 
 def _opener(request: pytest.FixtureRequest) -> str:
-    """Return the fixture that opens the client on the test's loop.
+    """The fixture that opens the client on the test's loop.
 
     Each async plugin runs only its own fixtures.
     """

@@ -163,7 +163,7 @@ def _say(old: str, new: str, note: str) -> str:
 
 
 def _spelled(change: NameChange, old: str) -> str:
-    """Return a former name as a program spells it."""
+    """A former name as a program spells it."""
     match change.kind:
         case NameKind.ARGUMENT:
             return f"{change.owner}({old}=…)"
@@ -261,7 +261,7 @@ def _attribute(name: str, line: int, source: str, kinds: set[NameKind]) -> Itera
 
 
 def _last(expression: ast.expr) -> str:
-    """Return the last name of `a.b.c`, or ""."""
+    """The last name of `a.b.c`, or ""."""
     match expression:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -356,7 +356,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 def table() -> str:
-    """Return the changes as a table in Markdown; arguments of one function that change alike share a row."""
+    """The changes as a table in Markdown; arguments of one function that change alike share a row."""
     rows = ["| 0.2 | 0.3 | |", "|---|---|---|"]
     for _, alike in groupby(
         CHANGES, lambda change: (change.kind, change.owner, change.kind is NameKind.POSITIONAL or change.new)

@@ -1,6 +1,6 @@
 """`CircuitBreaker` and `RetryBudget`: spare a gateway that is unreachable or overloaded.
 
-Every attempt of the client counts, also those of reads, lookups and payments at terminals. Only new writes are
+Every attempt of the client counts, including reads, lookups and payments at terminals. Only new writes are
 rejected, before anything is recorded or sent. The breaker therefore never changes what is known about a payment.
 """
 
@@ -80,7 +80,7 @@ class CircuitBreaker:
         return CircuitState.HALF_OPEN if has_waited else CircuitState.OPEN
 
     def admit(self, call: object) -> bool:
-        """Return whether a new write may be sent; `release` it at its end."""
+        """Whether a new write may be sent; `release` it at its end."""
         state = self.state
         if state is CircuitState.HALF_OPEN and self._probe is None:
             self._probe = call
@@ -115,7 +115,7 @@ class CircuitBreaker:
 
 
 def event_of_change(breaker: CircuitBreaker, facts: Mapping[str, Any]) -> CircuitOpened | CircuitClosed:
-    """Return the event of a change that `CircuitBreaker.record` reported; `facts` are those of the call."""
+    """The event of a change that `CircuitBreaker.record` reported; `facts` are the call's."""
     return (CircuitClosed if breaker.state is CircuitState.CLOSED else CircuitOpened)(**facts)
 
 
@@ -148,7 +148,7 @@ class RetryBudget:
 
 
 def _is_failure(error: GatewayError) -> bool:
-    """Return whether the attempt or its login shows an unreachable gateway."""
+    """Whether the attempt or its login shows an unreachable gateway."""
     cause = error.__cause__ if isinstance(error.__cause__, GatewayError) else error
     if isinstance(cause, StatusError):
         return cause.status_code in _UNAVAILABLE
@@ -156,5 +156,5 @@ def _is_failure(error: GatewayError) -> bool:
 
 
 def _is_from_gateway(error: GatewayError) -> bool:
-    """Return whether the gateway itself, and not a proxy, rejected the request."""
+    """Whether the gateway itself, and not a proxy, rejected the request."""
     return isinstance(error, StatusError) and error.is_from_gateway and is_final_refusal(error)

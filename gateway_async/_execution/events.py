@@ -148,7 +148,7 @@ class TerminalReporter:
 
 
 def read_trace_headers(trace_headers: TraceHeaders) -> list[tuple[str, str]]:
-    """Return the valid headers; log a failure and return none, because the call must continue."""
+    """Read the valid headers; log a failure and return none, because the call must continue."""
     try:
         fields = [(name, value) for name, value in trace_headers().items() if name.lower() in _TRACE_HEADERS]
         return [(name, value) for name, value in fields if value.isascii() and value.isprintable()]

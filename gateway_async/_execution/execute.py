@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 
 class CallExecutor:
-    """Executes calls. The arguments are those of `AsyncGateway`, which has their description."""
+    """Executes calls. `AsyncGateway` describes the arguments."""
 
     def __init__(
         self,
@@ -293,7 +293,7 @@ class CallExecutor:
     async def _after_failure(self, state: CallState[T], error: GatewayError) -> T:
         """Act on each failed attempt as the table says: look up, repeat, or stop.
 
-        `error` is that of the first attempt. The call is repeated while attempts, time and retry budget are left.
+        `error` comes from the first attempt. The call is repeated while attempts, time and retry budget are left.
         """
         async for repeat in AsyncRetrying(
             wait=_pause,
@@ -380,7 +380,7 @@ class CallExecutor:
         return record
 
     def _own_error(self, error: BaseException, call: Call[Any], state: CallState[Any] | None) -> BaseException:
-        """Return the error that ends a call.
+        """The error that ends a call.
 
         Any other exception, such as an `OSError` of the event loop or a `MemoryError`, says nothing about the call. Its
         attempts decide whether it was not executed, or its outcome is unknown.
@@ -464,7 +464,7 @@ _back_off: Final = wait_random_exponential(multiplier=BACK_OFF[0], max=BACK_OFF[
 
 
 def _pause(retry: RetryCallState) -> float:
-    """Return the seconds to wait before the next attempt: `Retry-After`, plus a random time."""
+    """The seconds to wait before the next attempt: `Retry-After`, plus a random time."""
     error: Any = retry.outcome and retry.outcome.exception()
     if renews_token(error):
         return 0.0  # the login takes its time

@@ -271,7 +271,7 @@ class HttpClient:
         return request
 
     def _lines(self, signature: Signature) -> str:
-        """Return the headers that all requests with a signature have."""
+        """The headers that all requests with a signature have."""
         if self._signed_lines is None or self._signed_lines[0] is not signature:
             fields = (("Host", self._base.host), *_HEADERS, *plain_params(signature.headers))
             self._signed_lines = signature, Secret(header_lines(fields))
@@ -283,7 +283,7 @@ def _in_another_event_loop(call: Call[Any] | str) -> NotSentError:
 
 
 def _may_arrive_twice(call: Call[Any], error: GatewayError) -> bool:
-    """Return whether a second copy of the response could be taken for the refusal of the next write."""
+    """Whether a second copy of the response could be taken for the refusal of the next write."""
     return (
         not call.repeat_effect.is_read
         and isinstance(error, StatusError)

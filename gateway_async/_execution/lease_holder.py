@@ -32,7 +32,7 @@ _FRESH_SECONDS: Final = 0.1
 
 
 def _boot_time() -> float:
-    """Return the time since the machine started, its sleep included where the system has such a clock.
+    """The time since the machine started, its sleep included where the system has such a clock.
 
     The event loop's clock stops then, and uvloop's also while a callback blocks the loop.
     """
@@ -147,7 +147,7 @@ class LeaseHolder:
             await anyio.sleep(pause if left is None else min(pause, left))
 
     def _seconds_to_hold(self, held: _HeldLease) -> float | None:
-        """Return the seconds to request for a lease, in which an earlier call may be in doubt; None for the default."""
+        """The seconds to request for a lease, in which an earlier call may be in doubt; None for the default."""
         seconds = held.seconds_unresolved()
         return seconds if seconds > self._lease.seconds else None
 

@@ -126,7 +126,7 @@ class OutcomeLookup:
                 state.intent_id = None
 
     def unknown_if_executed(self, state: CallState[Any], error: GatewayError) -> GatewayError:
-        """Return an `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`."""
+        """An `OutcomeUnknownError` if any attempt of a write may have been executed, otherwise `error`."""
         is_unresolved = state.may_have_been_executed and not state.call.repeat_effect.is_read
         return self.outcome_unknown(state, error) if is_unresolved else error
 
@@ -292,7 +292,7 @@ def accept_record(
     event_facts: Mapping[str, Any],
     facts: Mapping[str, Any],
 ) -> T:
-    """Return the record of an executed write; `facts` are the arguments of the error, such as `call` and `api_id`.
+    """The record of an executed write; `facts` are the arguments of the error, such as `call` and `api_id`.
 
     A record that differs from what was sent is accepted only if the SDK generated its id: no other request has the id.
 
@@ -339,19 +339,19 @@ def _evaluate_unproven(
 
 
 def _is_absence(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the answer to a change was that nothing was found."""
+    """Whether the answer to a change was that nothing was found."""
     is_change = state.call.repeat_effect in (RepeatEffect.IDEMPOTENT, RepeatEffect.UNNAMED)
     return is_change and not state.may_have_been_executed_before and says_absent(error)
 
 
 def _says_gone(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the only request was answered by "not found" or "deleted"."""
+    """Whether the only request was answered by "not found" or "deleted"."""
     is_deleted = isinstance(error, RecordDeletedError) and not state.may_have_been_executed_before
     return is_deleted or _is_absence(state, error)
 
 
 def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
-    """Return whether the gateway itself refused the only request of a call.
+    """Whether the gateway itself refused the only request of a call.
 
     A duplicate does not count: a proxy may have sent a copy of this very call.
     """
@@ -360,12 +360,12 @@ def _is_only_refusal(state: CallState[Any], error: GatewayError) -> bool:
 
 
 def _may_be_of_another_call(state: CallState[Any]) -> bool:
-    """Return whether a refusal may belong to another call; one without a lookup has a connection of its own."""
+    """Whether a refusal may belong to another call; one without a lookup has a connection of its own."""
     return state.is_on_reused_connection and state.call.resolver is not None
 
 
 def _confirms(failed: GatewayError, error: GatewayError) -> bool:
-    """Return whether the response to a lookup leaves a refusal as it is.
+    """Whether the response to a lookup leaves a refusal as it is.
 
     The record does not show the effect, or the gateway refuses the lookup as it refused the write, such as for a key.
     """
@@ -381,7 +381,7 @@ def _keep_open(state: CallState[Any], error: GatewayError) -> None:
 
 
 def _seconds_to_appear(state: CallState[Any], error: GatewayError, if_not_found: NextStep) -> float:
-    """Return the seconds after which a missing record means "not executed"."""
+    """The seconds after which a missing record means "not executed"."""
     if (isinstance(error, MalformedReplyError) and error.lacks_evidence) or _is_absence(state, error):
         return 0.0  # the gateway has answered
     if not state.may_have_been_executed and not isinstance(error, DuplicateError):

@@ -197,7 +197,7 @@ class PageStream(Generic[T]):
         return new_records
 
     async def _is_next(self, window: PageWindow, page: Page[T], ids: Sequence[Any], known: set[Any]) -> bool:
-        """Return whether the page follows the yielded records without a gap."""
+        """Whether the page follows the yielded records without a gap."""
         if window.start == 0:
             if ids and not known and self._recent.has_forgotten:
                 self._fail(
@@ -216,7 +216,7 @@ class PageStream(Generic[T]):
         )
 
     def _new_records(self, records: tuple[T, ...], ids: Sequence[Any], known: set[Any]) -> tuple[T, ...]:
-        """Return the records of a page that were not yielded before.
+        """The records of a page that were not yielded before.
 
         If ids were forgotten, an unknown record before all known ones may have been yielded long ago.
         """

@@ -41,7 +41,7 @@ class Pages(Generic[T]):
     response with the one after it.
 
     The list may change meanwhile, for example because the loop deletes what it gets. If the list has a
-    fixed order, such as that of `id` or `created_ts`, a record that is in it from the first request to the last is
+    fixed order, such as by `id` or `created_ts`, a record that is in it from the first request to the last is
     yielded exactly once. To notice changes, requested pages overlap by some records: page 2 of 1000 records has a size
     of 999. At least the last 20,000 ids are remembered.
 
@@ -80,7 +80,7 @@ class Pages(Generic[T]):
         return self._first_page(self._page_size).__await__()
 
     async def first(self) -> T | None:
-        """Return the first record, or None if the list is empty."""
+        """The first record, or None if the list is empty."""
         page = await self._first_page(1)
         return page.records[0] if page.records else None
 
@@ -201,7 +201,7 @@ class _Records(Generic[T]):
         return await self._after_ready()
 
     async def _after_ready(self) -> T:
-        """Return the record after those that need no checkpoint."""
+        """The record after those that need no checkpoint."""
         self._ready = islice(self._records, _CHECKPOINT_EVERY)
         for record in self._ready:
             await anyio.lowlevel.checkpoint()

@@ -36,7 +36,7 @@ RECORDING_SECONDS: Final = 5.0
 """Maximum seconds for recording an outcome, which delays the call, also a cancelled one."""
 
 _CLOSING_SECONDS: Final = 20.0
-"""Maximum seconds for closing a ledger; those of this package take 15 at most."""
+"""Maximum seconds for closing a ledger; this package's take 15 at most."""
 
 _LONGEST_DOUBT: Final = 365 * 86_400.0
 """Seconds in doubt that an intent stores at most, because a client's limits may be infinite."""
@@ -153,7 +153,7 @@ class LedgerRecorder:
         self._in_progress.discard(intent_id)
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
-        """Return the open intents, without those of this client's calls in progress, with their seconds in doubt."""
+        """Return the open intents, except this client's calls in progress, with their seconds in doubt."""
         if self._ledger is None:
             return []
         in_progress = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read
@@ -173,7 +173,7 @@ class LedgerRecorder:
         ]
 
     def _seconds_in_doubt(self, intent: Intent) -> float:
-        """Return how long another process's intent is in doubt, from its first sight by the monotonic clock."""
+        """How long another process's intent is in doubt, from its first sight by the monotonic clock."""
         at_terminal = intent.terminal_id is not None
         least = seconds_in_doubt(self._in_doubt_seconds, at_terminal=at_terminal)
         if intent.orphaned:
@@ -182,7 +182,7 @@ class LedgerRecorder:
         return max(stored, least) if at_terminal else stored  # earlier versions stored too little for a terminal
 
     def is_from_other_gateway(self, intent: Intent) -> bool:
-        """Return whether an intent belongs to another gateway, so that this one cannot look it up."""
+        """Whether an intent belongs to another gateway, so that this one cannot look it up."""
         return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
 
     async def aclose(self) -> None:
@@ -231,7 +231,7 @@ def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], Out
 
 
 def _storable(outcome_query: OutcomeQuery) -> OutcomeQuery:
-    """Return the query without personal data and possible card numbers."""
+    """The query without personal data and possible card numbers."""
     expected = {
         name: value
         for name, value in outcome_query.expected.items()
@@ -257,7 +257,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _outcome_of(state: CallState[Any], error: BaseException) -> str | None:
-    """Return the outcome to record for a call that ended with `error`; None if it is unknown."""
+    """The outcome to record for a call that ended with `error`; None if it is unknown."""
     match error:
         case OutcomeUnknownError() if state.may_have_been_executed:
             return None

@@ -140,7 +140,7 @@ def _in_doubt(conclusive_at: float) -> GatewayError:
 
 
 def _is_transient(error: GatewayError) -> bool:
-    """Return whether a later lookup may succeed; the retries of this one have failed."""
+    """Whether a later lookup may succeed; the retries of this one have failed."""
     if isinstance(error, InvalidRequestError | MismatchedWriteError):  # a record that differs will still differ
         return False
     return decide(RepeatEffect.READ, error).step is NextStep.AGAIN

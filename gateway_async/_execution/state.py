@@ -23,7 +23,7 @@ _TERMINAL_SECONDS: Final = 300.0
 
 
 def seconds_in_doubt(in_doubt_seconds: float, *, at_terminal: bool) -> float:
-    """Return how long after its sending a write may still be executed."""
+    """How long after its sending a write may still be executed."""
     return in_doubt_seconds + _TERMINAL_SECONDS if at_terminal else in_doubt_seconds
 
 
@@ -112,7 +112,7 @@ class CallState(Generic[T]):
         self.unresolved: OutcomeUnknownError | None = None
 
     def without_body(self) -> "CallState[T]":
-        """Return a copy for a lookup after the call's end."""
+        """A copy for a lookup after the call's end."""
         kept = copy(self)
         kept.call = self.call.without_body()
         kept.plan = attrs.evolve(self.plan, call=kept.call, on_lookup=None)

@@ -80,7 +80,7 @@ class TerminalQueues:
                 self._leave(terminal_id)
 
     def lengths(self) -> dict[str, int]:
-        """Return the number of active and waiting calls for each terminal."""
+        """The number of active and waiting calls for each terminal."""
         return {terminal_id: queue.length for terminal_id, queue in self._queues.items()}
 
     def remember_unresolved(self, state: CallState[Any]) -> None:

@@ -58,7 +58,7 @@ class Authenticator:
         check_supported(self._credentials, call)
 
     def ready_signature(self, call: Call[Any]) -> Signature | None:
-        """Return the signature, or None if a token has to be fetched."""
+        """The signature, or None if a token has to be fetched."""
         if not call.request.signed:
             return sign_without_credentials(self._developer_id)
         if self._must_fetch:

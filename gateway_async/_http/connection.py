@@ -102,7 +102,7 @@ class Connection(abc.ABC):
 
 
 def has_pending_input(raw: socket.socket) -> bool:
-    """Return whether a socket has unread data or EOF, or is closed."""
+    """Whether a socket has unread data or EOF, or is closed."""
     number = raw.fileno()
     if number < 0:
         return True

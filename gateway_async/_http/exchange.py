@@ -149,7 +149,7 @@ class BodyTooLongError(Exception):
 
 
 async def read_response_body(response: httpx.Response, limit: int) -> bytes:
-    """Return the whole body of a response, and end its exchange.
+    """Read the whole body of a response, and end its exchange.
 
     Raises:
         BodyTooLongError: it has more than `limit` bytes.

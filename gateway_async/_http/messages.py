@@ -47,7 +47,7 @@ class BaseUrl:
 
 
 def origin_of(url: httpx.URL) -> Origin:
-    """Return where the connection of a URL leads.
+    """Where the connection of a URL leads.
 
     Raises:
         httpx.UnsupportedProtocol: it does not start with http:// or https://.
@@ -59,7 +59,7 @@ def origin_of(url: httpx.URL) -> Origin:
 
 
 def header_lines(fields: Iterable[tuple[str, str]]) -> str:
-    """Return headers as they are sent, each with its line end.
+    """Headers as they are sent, each with its line end.
 
     Raises:
         httpx.LocalProtocolError: a header contains a line break.
@@ -203,5 +203,5 @@ class LazyHeaders(Mapping[str, str]):
 
 
 def headers_of(response: httpx.Response) -> Mapping[str, str]:
-    """Return the headers of a response, without building them."""
+    """The headers of a response, without building them."""
     return LazyHeaders(response.fields) if isinstance(response, LazyResponse) else response.headers

@@ -62,14 +62,14 @@ class Proxy:
         return {} if self.authorization is None else {"Proxy-Authorization": self.authorization.reveal()}
 
     def connect_request(self, host: str, port: int) -> bytes:
-        """Return the request for a tunnel to a gateway."""
+        """The request for a tunnel to a gateway."""
         authority = f"{_in_url(host)}:{port}"
         lines = (f"{name}: {value}" for name, value in {"Host": authority, **self.headers}.items())
         return "\r\n".join((f"CONNECT {authority} HTTP/1.1", *lines, "", "")).encode("ascii")
 
 
 def _in_url(host: str) -> str:
-    """Return a host as a URL has it: an IPv6 address in brackets, another name in ASCII."""
+    """A host as a URL has it: an IPv6 address in brackets, another name in ASCII."""
     return f"[{host}]" if ":" in host else host.encode("idna").decode()
 
 

@@ -148,7 +148,7 @@ class StreamConnection(Connection):
 
 
 def _is_drained(tls: ssl.SSLObject) -> bool:
-    """Return whether no decrypted byte is pending."""
+    """Whether no decrypted byte is pending."""
     try:
         tls.read(1)
     except ssl.SSLError as error:

@@ -138,7 +138,7 @@ class _Source:
 
 
 def _file(part: FilePart, files: ExitStack) -> BinaryIO:
-    """Return the content as an open file.
+    """The content as an open file.
 
     On exit, `files` closes a file opened here, and restores the position of the caller's own file.
     """

@@ -56,7 +56,7 @@ def translate(statement: str, marks: Marks) -> str:
 
 
 def _json_fields(columns: str) -> str:
-    """Return SQL that reads the columns from the JSON object `value`."""
+    """SQL that reads the columns from the JSON object `value`."""
     names = [column.split()[0] for column in columns.split(",")]
     return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
 

@@ -96,7 +96,7 @@ class Address:
 
 
 def _is_host(text: str) -> bool:
-    """Return whether a text is a host, with or without a port."""
+    """Whether a text is a host, with or without a port."""
     found = _HOST_AND_PORT.fullmatch(text)
     return bool(text) and found is not None and (found["port"] is None or int(found["port"]) in _PORTS)
 
@@ -149,7 +149,7 @@ class Database:
         return f"{address} ({self.table}{self.part})"
 
     def failure(self, reason: str) -> Exception:
-        """Return the error of a database that cannot be used."""
+        """The error of a database that cannot be used."""
         return self.error(self.location, reason)
 
     @asynccontextmanager
@@ -279,7 +279,7 @@ class Database:
                 await connection.execute(self._named(self.schema))
 
     async def _tables_exist(self, connection: Any) -> bool:
-        """Return whether the tables exist.
+        """Whether the tables exist.
 
         The query reads `pg_class`, so that a transaction that waited for the lock also sees new tables.
         """
@@ -290,7 +290,7 @@ class Database:
         return bool(exists)
 
     def needs_new_connection(self, error: Exception) -> bool:
-        """Return whether the server did not answer, or became a standby that rejects writes.
+        """Whether the server did not answer, or became a standby that rejects writes.
 
         After other errors a connection is kept, because its lock shows other processes that this one is alive.
         """
@@ -299,7 +299,7 @@ class Database:
         return isinstance(error, (*client_errors, driver.ReadOnlySQLTransactionError))
 
     def _is_connection_error(self, error: Exception) -> bool:
-        """Return whether the database or its connection failed."""
+        """Whether the database or its connection failed."""
         driver = self.driver
         server_errors = (
             *(driver.PostgresConnectionError, driver.InsufficientResourcesError, driver.TransactionRollbackError),
@@ -360,6 +360,6 @@ def check_dsn(dsn: Any, table: object, problems: Sequence[str] = ()) -> Any:
 
 
 def _in_one_line(error: Exception) -> str:
-    """Return an error's text in one line, masked."""
+    """An error's text in one line, masked."""
     text = mask_text(" ".join(str(error).split()))
     return text or ("no response" if isinstance(error, TimeoutError) else type(error).__name__)

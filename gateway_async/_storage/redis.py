@@ -86,7 +86,7 @@ def connect_redis(
 
 
 def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
-    """Return the pool of an address, or None. No error is raised, because its traceback would show the password."""
+    """The pool of an address, or None. No error is raised, because its traceback would show the password."""
     try:
         found = redis.connection.parse_url(url.reveal())
         user, password = found.pop("username", ""), found.pop("password", "")

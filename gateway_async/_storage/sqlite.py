@@ -37,7 +37,7 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 
 
 def file_identity(path: str) -> tuple[int, int] | None:
-    """Return the device and inode of a file, if it exists."""
+    """The device and inode of a file, if it exists."""
     with suppress(OSError):
         found = Path(path).stat()
         return found.st_dev, found.st_ino
@@ -66,7 +66,7 @@ def check_path(path: Path | Secret, problems: Sequence[str] = ()) -> Path:
 
 
 def is_file_error(error: sqlite3.Error) -> bool:
-    """Return whether an error is about the file, not a statement."""
+    """Whether an error is about the file, not a statement."""
     return _primary_code(error) in _FILE_ERRORS
 
 

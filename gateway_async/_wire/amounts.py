@@ -29,7 +29,7 @@ _NO_AMOUNT: Final = Decimal("0.00")
 
 
 def exact(value: Decimal | int | str, problem: str) -> Decimal:
-    """Return a finite number of limited size.
+    """A finite number of limited size.
 
     Raises:
         ValueError: `value` is not such a number; `problem` is the message.
@@ -61,12 +61,12 @@ def to_cents(amount: Decimal) -> Decimal:
 
 
 def is_same(sent: Decimal, got: Decimal) -> bool:
-    """Return whether the gateway shows the sent number, exactly or in cents."""
+    """Whether the gateway shows the sent number, exactly or in cents."""
     return got == sent or to_cents(got) == sent
 
 
 def money(amount: Decimal | int | str) -> str:
-    """Return an amount in the gateway's notation: `"12.50"`.
+    """An amount in the gateway's notation: `"12.50"`.
 
     Raises:
         ValueError: the amount is not a finite number, or has more than two decimals.

@@ -53,7 +53,7 @@ class RepeatEffect(enum.Enum):
 
     @property
     def is_read(self) -> bool:
-        """Return whether the call only reads, so that its outcome does not matter."""
+        """Whether the call only reads, so that its outcome does not matter."""
         return self in (RepeatEffect.READ, RepeatEffect.LOOKUP)
 
 
@@ -148,17 +148,17 @@ class HttpRequest:
 
     @property
     def body(self) -> bytes | None:
-        """Return the JSON body in plain text. Use it only for sending."""
+        """The JSON body in plain text. Use it only for sending."""
         return None if self._body is None else self._body.reveal().encode()
 
     def without_body(self) -> "HttpRequest":
-        """Return the same request without its body."""
+        """The same request without its body."""
         if self._body is None and self.form is None:
-            return self  # its secrets are those of its path
+            return self  # only its path has secrets
         return attrs.evolve(self, body=None, form=None, secrets=())
 
     def __str__(self) -> str:
-        """Return the request line without parameters, fit for errors and logs."""
+        """The request line without parameters, fit for errors and logs."""
         return mask_text(f"{self.method} {self.path}", self.secrets)
 
     def __repr__(self) -> str:
@@ -260,7 +260,7 @@ class Resolver(Generic[T]):
 
 
 def _has_common_response(call: "Call[Any]") -> bool:
-    """Return whether the response to another request could be taken for that of a write."""
+    """Whether another request's response could be taken for the response to a write."""
     if call.repeat_effect is RepeatEffect.TERMINAL:
         return not call.api_id
     return call.repeat_effect is RepeatEffect.UNNAMED or call.request.method == "DELETE"
@@ -312,7 +312,7 @@ class Call(Generic[T]):
         return attrs.evolve(self, read=read, resolver=resolver, ledger_entry=entry, prerequisite=None)
 
     def without_body(self) -> "Call[T]":
-        """Return the same call without its body.
+        """The same call without its body.
 
         Errors keep this copy, because they may outlive the call and lookups do not need the body.
         """
@@ -346,7 +346,7 @@ class Lookup(Call[LookupResult[T]]):
 
 
 def lookup_by_success(call: Call[T], *, missing_is_success: bool = False, repeats_write: bool = False) -> Lookup[T]:
-    """Return a lookup that sends `call`: its success shows that the write was executed.
+    """A lookup that sends `call`: its success shows that the write was executed.
 
     The record of a write without a result is True. With `missing_is_success`, a record that does not exist shows that
     the write was executed too.

@@ -70,7 +70,7 @@ class FieldError(ValueError):
         super().__init__(f"{path}: {reason}")
 
     def under(self, path: str) -> "FieldError":
-        """Return the error of the value that contains this one, at `path`."""
+        """The error of the value that contains this one, at `path`."""
         return FieldError(f"{path}{self.path}", self.reason)
 
 
@@ -220,7 +220,7 @@ class ReadingRule:
 
 
 def rule_of(annotation: Any, *, uncertain: bool = False) -> ReadingRule:
-    """Return the rule of a type.
+    """The rule of a type.
 
     `uncertain` says that the documents show no value of the field.
     """
@@ -230,7 +230,7 @@ def rule_of(annotation: Any, *, uncertain: bool = False) -> ReadingRule:
 
 @once_per_class
 def rules_of(kind: type[Any]) -> Mapping[str, ReadingRule]:
-    """Return field → rule of a record."""
+    """Field → rule of a record."""
     return {name: rule_of(annotation, uncertain=name in kind.uncertain) for name, annotation in fields_of(kind).items()}
 
 

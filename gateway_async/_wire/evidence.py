@@ -60,7 +60,7 @@ _CLOSED: Final = code_texts(QuickInvoiceStatus.CLOSED, QuickInvoiceStatus.CLOSED
 
 @attrs.frozen
 class Evidence:
-    """A rule by which a record shows that a write was executed.
+    """A rule for telling from a record that a write was executed.
 
     Attributes:
         name: the rule's name in the table below.
@@ -71,12 +71,12 @@ class Evidence:
     compares: tuple[str, ...] | None = ()
 
     def facts(self, sent: Raw) -> Raw:
-        """Return the sent values that the rule needs."""
+        """The sent values that the rule needs."""
         return {name: sent[name] for name in (sent if self.compares is None else self.compares) if name in sent}
 
 
 def is_executed(evidence: str, sent: Raw, record: Raw) -> bool:
-    """Return whether the raw `record` has the named evidence.
+    """Whether the raw `record` has the named evidence.
 
     Args:
         evidence: the name of the rule.
@@ -99,7 +99,7 @@ def describe_missing(evidence: str, sent: Raw, record: Raw) -> str:
 
 
 def is_known(evidence: str) -> bool:
-    """Return whether this version of the package has evidence with this name."""
+    """Whether this version of the package has evidence with this name."""
     return evidence in _EVIDENCE
 
 
@@ -120,7 +120,7 @@ def _fields_match(sent: Raw, record: Raw) -> bool:
 
 
 def _fields_agree(sent: Raw, record: Raw) -> bool:
-    """Return whether the record contradicts none of the sent values.
+    """Whether the record contradicts none of the sent values.
 
     Raises:
         FieldError: it shows none of them.
@@ -134,7 +134,7 @@ def _fields_agree(sent: Raw, record: Raw) -> bool:
 
 
 def _fields_match_or_closed(sent: Raw, invoice: Raw) -> bool:
-    """Return whether the invoice has every value that was sent. Status 0 and status 2 both mean closed."""
+    """Whether the invoice has every value that was sent. Status 0 and status 2 both mean closed."""
     status = str(invoice.get("status_id"))
     if str(sent.get("status_id")) in _CLOSED and status in _CLOSED:
         sent = {**sent, "status_id": status}
@@ -152,13 +152,13 @@ def _is_reopened(_: Raw, invoice: Raw) -> bool:
 
 
 def _is_settled(_: Raw, batch: Raw) -> bool:
-    """Return whether the batch was settled; one whose settlement failed stays open, with another status."""
+    """Whether the batch was settled; one whose settlement failed stays open, with another status."""
     status = batch.get("processing_status_id")
     return same_value(0, _shown(batch, "is_open")) or (status is not None and str(status) not in _TO_SETTLE)
 
 
 def _has_status(sent: Raw, record: Raw) -> bool:
-    """Return whether the record has the status that was set.
+    """Whether the record has the status that was set.
 
     A plan may end when it is activated, so another status proves nothing.
     """
@@ -170,7 +170,7 @@ def _has_status(sent: Raw, record: Raw) -> bool:
 
 
 def _is_on_invoice(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction belongs to the invoice.
+    """Whether the transaction belongs to the invoice.
 
     Old transactions do not contain the invoice's id, so they prove nothing.
     """
@@ -188,7 +188,7 @@ def _is_voided(_: Raw, transaction: Raw) -> bool:
 
 
 def _is_completed(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the authorization was captured for the amounts that were sent.
+    """Whether the authorization was captured for the amounts that were sent.
 
     A capture of other amounts proves nothing: it may be another request's, or this one, changed later. The capture is
     not repeated then. A declined capture was executed.
@@ -205,7 +205,7 @@ def _is_completed(sent: Raw, transaction: Raw) -> bool:
 
 
 def _is_raised(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the authorization was raised to the amount that was sent.
+    """Whether the authorization was raised to the amount that was sent.
 
     A higher amount proves nothing: another request raised it, after this one or instead. A repeat could lower it. A
     declined increment was executed.
@@ -220,7 +220,7 @@ def _is_raised(sent: Raw, transaction: Raw) -> bool:
 
 
 def _amounts_agree(sent: Raw, transaction: Raw) -> bool:
-    """Return whether the transaction has the sent amounts, such as a tip.
+    """Whether the transaction has the sent amounts, such as a tip.
 
     A total that is higher by a surcharge agrees if another amount does. Alone, it may be the one from before.
     """
@@ -237,7 +237,7 @@ def _without_total(sent: Raw) -> Raw:
 
 
 def _is_reversed(sent: Raw, transaction: Raw) -> bool:
-    """Return whether a part of the payment was reversed since.
+    """Whether a part of the payment was reversed since.
 
     Gateways take either the amount that remains or the amount to return.
     """
@@ -250,7 +250,7 @@ def _is_reversed(sent: Raw, transaction: Raw) -> bool:
 
 
 def _names_payment(_: Raw, transaction: Raw) -> bool:
-    """Return whether a refund shows its payment; `find_differences` compares which one.
+    """Whether a refund shows its payment; `find_differences` compares which one.
 
     A refund that does not show it may be an older one, of another payment, with the same integrator id.
     """
@@ -295,7 +295,7 @@ _SHOWN_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "is_settled": ("is_open",),
     **dict.fromkeys(("is_raised", "is_reversed"), ("transaction_amount",)),
 }
-"""The fields of the record by which a rule decides, where they are not the sent ones."""
+"""The record fields that a rule reads, where they differ from the sent ones."""
 
 EXISTS: Final = Evidence("exists")
 FIELDS_MATCH: Final = Evidence("fields_match", compares=None)
@@ -323,5 +323,5 @@ _ACTIONS: Final[Mapping[str, Evidence]] = {
 
 
 def evidence_of(action: str) -> Evidence | None:
-    """Return the evidence of an action on a transaction, or None."""
+    """The evidence of an action on a transaction, or None."""
     return _ACTIONS.get(action)

@@ -42,19 +42,19 @@ def once_per_class(function: Callable[[type[Any]], V]) -> Callable[[type[Any]], 
 
 @once_per_class
 def fields_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Return field name → annotation of a model, including constraints."""
+    """Field name → annotation of a model, including constraints."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in attrs.fields(kind) if field.name != "extra"}
 
 
 def plain_type(annotation: Any) -> Any:
-    """Return the type without `| None`, `| Unset` and constraints."""
+    """The type without `| None`, `| Unset` and constraints."""
     kinds = tuple(kind for kind in _alternatives(annotation)[0] if kind not in (NoneType, Unset))
     return kinds[0] if len(kinds) == 1 else Union[kinds]  # noqa: UP007  made from a tuple
 
 
 def _alternatives(annotation: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return the types of a union, or the only one; and the constraints of all of them."""
+    """The types of a union, or the only one; and the constraints of all of them."""
     kinds: list[Any] = []
     constraints: list[Any] = []
     pending = [annotation]
@@ -71,7 +71,7 @@ def _alternatives(annotation: Any) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def is_a(parent: type) -> Callable[[Any], bool]:
-    """Return a predicate for `parent` and its subclasses."""
+    """A predicate for `parent` and its subclasses."""
     return lambda kind: isinstance(kind, type) and issubclass(kind, parent)
 
 
@@ -108,7 +108,7 @@ GivenFields = Sequence[tuple[RequestField, Any]]
 
 
 def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> GivenFields:
-    """Return the given fields of a request. Those in `filled` have the value that the client fills in."""
+    """The given fields of a request. Those in `filled` have the value that the client fills in."""
     fields, positions, get, omitted = _layout(type(request))
     values = [*get(request)]
     for name, value in filled.items():
@@ -123,7 +123,7 @@ def given_fields(request: Request, filled: Mapping[str, Any] = _NOTHING) -> Give
 def _layout(
     kind: type[Any],
 ) -> tuple[Sequence[RequestField], Mapping[str, int], Callable[[Any], Iterable[Any]], Sequence[Any]]:
-    """Return a request class's fields, their positions, a getter of all values, and the values that mean omitted."""
+    """A request class's fields, their positions, a getter of all values, and the values that mean omitted."""
     fields = request_fields(kind)
     names = [field.name for field in fields]
     get = attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, name) for name in names)
@@ -194,7 +194,7 @@ def _interval_problems(minimum: int, maximum: int, number: int) -> Sequence[str]
 
 
 def cents_problems(written: str, digits: int) -> Sequence[str]:
-    """Return the problems of an amount that `money` has written."""
+    """The problems of an amount that `money` has written."""
     found = ["must not be negative"] if written.startswith("-") else []
     if len(written) > digits:
         found.append(f"must have at most {digits} characters with its two decimals, has {len(written)}")

@@ -51,7 +51,7 @@ def replace_surrogates(text: bytes) -> bytes:
 
 
 def object_names(text: str) -> list[str]:
-    """Return the names in a JSON object, including repeated ones.
+    """The names in a JSON object, including repeated ones.
 
     Raises:
         ValueError: the JSON is nested too deep.
@@ -61,7 +61,7 @@ def object_names(text: str) -> list[str]:
 
 
 def repeated_name(text: str) -> str | None:
-    """Return a name that an object in the JSON text repeats.
+    """A name that an object in the JSON text repeats.
 
     Raises:
         ValueError: the JSON is nested too deep.
@@ -71,7 +71,7 @@ def repeated_name(text: str) -> str | None:
 
 
 def _all_names(text: str) -> list[list[str]]:
-    """Return the names of each object, the outermost one last."""
+    """The names of each object, the outermost one last."""
     found: list[list[str]] = []
 
     def add(pairs: list[tuple[str, Any]]) -> None:
@@ -125,12 +125,12 @@ _encoder = msgspec.json.Encoder(enc_hook=_plain_value, decimal_format="number")
 
 
 def is_utf8(text: str) -> bool:
-    """Return whether `text` is without lone surrogates, which come from bytes that could not be decoded."""
+    """Whether `text` is without lone surrogates, which come from bytes that could not be decoded."""
     return text.isascii() or text.encode(errors="replace").decode() == text
 
 
 def is_text(value: Any) -> bool:
-    """Return whether `value` is text that can be sent."""
+    """Whether `value` is text that can be sent."""
     return isinstance(value, str) and is_utf8(value)
 
 

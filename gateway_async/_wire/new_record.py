@@ -53,9 +53,9 @@ def with_new_record_lookup(
     Args:
         call: creates the record.
         spec: the resource that lists the record.
-        expected: values by which the list is filtered, and which the new record has, such as its contact.
+        expected: filters of the list, which the new record matches, such as its contact.
         values: other sent values of the new record. One that a record does not show proves nothing.
-        in_response: values that the response to the create must not contradict; those of `expected` by default.
+        in_response: values that the response to the create must not contradict; by default `expected`.
         response_spec: reads that response, if it is not `spec`.
     """
 
@@ -81,7 +81,7 @@ def read_before(
 
     Args:
         spec: the resource that the write creates.
-        expected: values by which the list is filtered, and which the new record will have, such as its contact.
+        expected: filters of the list, which the new record will match, such as its contact.
         then: builds the result of the read from the outcome query that finds the new record.
         values: other values that the new record will have.
     """
@@ -122,7 +122,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
 
 
 def _only_match(spec: ResourceSpec[Any], new: list[Mapping[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the only new row that has the sent values.
+    """The only new row that has the sent values.
 
     Raises:
         FieldError: no row has them, so a gateway may have changed them; or several rows have them.
@@ -150,7 +150,7 @@ def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any]) -> HttpRe
 
 
 def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], bool]:
-    """Return the rows with the expected values, and whether all are there.
+    """The rows with the expected values, and whether all are there.
 
     Raises:
         FieldError: `content` is not a list of such records.

@@ -51,7 +51,7 @@ class PagePlan:
         self._largest_seen = 0
 
     def after(self, position: int, wanted: int | None = None) -> PageWindow:
-        """Return a window of about `wanted` records, to read after the first `position` records."""
+        """A window of about `wanted` records, to read after the first `position` records."""
         wanted = min(wanted or self.size, self._largest)
         if self.overlaps:
             if position <= 0:
@@ -78,7 +78,7 @@ class PagePlan:
         return PageWindow(window.number, self.size)
 
     def is_end(self, window: PageWindow, raw: RawPage[Any]) -> bool:
-        """Return whether a response shows the end of the list.
+        """Whether a response shows the end of the list.
 
         A full page may be followed by another one, whatever the response counts: the gateway may count records at
         another moment than it reads them.
@@ -88,7 +88,7 @@ class PagePlan:
         return raw.row_count < window.size and (raw.is_last or raw.page_count is None)
 
     def _has_requested_size(self, window: PageWindow, raw: RawPage[Any]) -> bool:
-        """Return whether a response may have the requested page size."""
+        """Whether a response may have the requested page size."""
         size = raw.page_size or window.size
         if window.number == 1 and raw.is_last and raw.row_count < min(size, window.size):
             return True  # the whole list, whatever the sizes are
@@ -96,13 +96,13 @@ class PagePlan:
         return size == window.size and (raw.row_count == size or (raw.row_count < size and is_short_end))
 
     def _is_trial(self, window: PageWindow) -> bool:
-        """Return whether the gateway's maximum may be smaller than a window."""
+        """Whether the gateway's maximum may be smaller than a window."""
         return window.size > self._largest_seen
 
 
 @lru_cache(maxsize=1024)
 def _overlapping_size(position: int, size: int, largest: int) -> int:
-    """Return the size of a page with the record before `position`, many new records and few old ones; 0 if none."""
+    """The size of a page with the record before `position`, many new records and few old ones; 0 if none."""
     begin = size - size // 4 if size > _SMALLEST_CHOICE else 2
     sizes = range(begin, min(max(size, _SMALLEST_CHOICE), largest) + 1)
     best = max(sizes, key=lambda each: min(-position % each, size) / (size + each), default=0)

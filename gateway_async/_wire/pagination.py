@@ -255,7 +255,7 @@ def _row_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
 def find_row(content: Any, plural: str, wanted: Mapping[str, str], params: Params = ()) -> Mapping[str, Any] | None:
     """Find the row with the wanted values in a requested list.
 
-    `params` are those of the request. Filters match parts of a text, so every row is compared. A row without a location
+    `params` are the request's. Filters match parts of a text, so every row is compared. A row without a location
     may be the wanted one. None means that the first page is the complete list and does not contain the row.
 
     Raises:

@@ -125,7 +125,7 @@ def _read_credentials(authorization: str) -> bytes:
 
 
 def by_lower_name(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return headers by lower-case name. Repeated headers are joined by commas, as HTTP specifies."""
+    """Headers by lower-case name. Repeated headers are joined by commas, as HTTP specifies."""
     named: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
@@ -284,6 +284,6 @@ def _word(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _attempts(value: Any) -> int | None:
-    """Return the number of delivery attempts; None if it is invalid, because that does not justify a refusal."""
+    """The number of delivery attempts; None if it is invalid, because that does not justify a refusal."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return int(text) if _ATTEMPTS.fullmatch(text) else None

@@ -44,13 +44,13 @@ class NamesToCheck:
         return name in self.fields
 
     def closest(self, name: str) -> str:
-        """Return the suggestion of a similar name, if there is one."""
+        """The suggestion of a similar name, if there is one."""
         similar = get_close_matches(name, sorted(self.fields), n=1)
         return f"did you mean {similar[0]}? " if similar else ""
 
 
 def segment_and_params(ref: str | ApiId, location_id: str | None) -> tuple[str, Params]:
-    """Return the percent-encoded path segment and the parameters of an id.
+    """The percent-encoded path segment and the parameters of an id.
 
     An `ApiId` has the parameters `api_id` and `location_id`; a gateway id has none.
 
@@ -68,7 +68,7 @@ def segment_and_params(ref: str | ApiId, location_id: str | None) -> tuple[str, 
 
 
 def segment(value: Any, name: str = "id") -> str:
-    """Return an id as a percent-encoded path segment. Errors call the id `name`.
+    """An id as a percent-encoded path segment. Errors call the id `name`.
 
     Raises:
         InvalidRequestError: the id is empty or cannot be part of a path.
@@ -86,7 +86,7 @@ def segment(value: Any, name: str = "id") -> str:
 
 
 def expansion(expand: Sequence[str]) -> Params:
-    """Return the `expand` parameter: `("contact", "location")` → `expand=contact,location`.
+    """The `expand` parameter: `("contact", "location")` → `expand=contact,location`.
 
     Raises:
         InvalidRequestError: a name is not text, or `expand` is a single string.
@@ -111,7 +111,7 @@ def list_params(
     extra_filters: Mapping[str, Any] | None = None,
     names: NamesToCheck | None = None,
 ) -> Params:
-    """Return the parameters of a list, without those of the page.
+    """Return the parameters of a list, without the page's.
 
     The filters were sealed before. The size of the page is only checked. `names` are the names that filters and sort
     may have; without them, and in `extra_filters`, any name is sent.
@@ -167,7 +167,7 @@ def _size_problems(page_size: int | None) -> list[str]:
 
 
 def plain_params(params: Iterable[tuple[str, str | Secret]]) -> list[tuple[str, str]]:
-    """Return parameters or headers in plain text. Use them only for sending and comparing."""
+    """Parameters or headers in plain text. Use them only for sending and comparing."""
     return [(name, value.reveal() if isinstance(value, Secret) else value) for name, value in params]
 
 
@@ -180,7 +180,7 @@ def secrets_in_params(params: Params) -> Iterator[Secret]:
 
 
 def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
-    """Return filters by field as parameters (contract, *Endpoints*, common rules).
+    """Filters by field as parameters (contract, *Endpoints*, common rules).
 
     Raises:
         InvalidRequestError: a value has a type that cannot be filtered by, or a name is not a field name.
@@ -196,7 +196,7 @@ def filters(criteria: Mapping[str, Any], argument: str = "filters") -> Params:
 
 
 def free_params(params: Mapping[str, Any]) -> Params:
-    """Return any sealed parameters, converted like filters.
+    """Any sealed parameters, converted like filters.
 
     Raises:
         InvalidRequestError: `params` is not a mapping, or a name or a value cannot be sent.

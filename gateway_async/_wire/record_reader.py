@@ -73,7 +73,7 @@ class RecordReader(Generic[R]):
 
     @property
     def names_to_check(self) -> NamesToCheck:
-        """Return the names that filters and sort of the resource may have."""
+        """The names that filters and sort of the resource may have."""
         record: Any = self.record  # mypy does not take a class with a variable as hashable
         return _names_to_check(self.resource, record)
 
@@ -122,7 +122,7 @@ class RecordReader(Generic[R]):
         return Lookup(request=request, read=lambda content: _is_gone(find(content)))
 
     def path_and_params(self, ref: Ref, defaults: RequestDefaults) -> tuple[str, Params]:
-        """Return a record's path and the parameters of its id.
+        """A record's path and the parameters of its id.
 
         The parameters tell what kind of id the path contains.
         """
@@ -150,7 +150,7 @@ class RecordReader(Generic[R]):
         generated_id: bool = False,
         is_new: bool = False,
     ) -> OutcomeQuery:
-        """Return the query for the outcome of a write of `sent`."""
+        """The query for the outcome of a write of `sent`."""
         api_id = ref if isinstance(ref, ApiId) else None
         location_id = (api_id.location_id or defaults.location_id) if api_id else None
         return OutcomeQuery(
@@ -166,7 +166,7 @@ class RecordReader(Generic[R]):
         )
 
     def resolver(self, outcome_query: OutcomeQuery, **facts: Any) -> Resolver[R]:
-        """Return the resolver of a write whose record `outcome_query` finds.
+        """The resolver of a write whose record `outcome_query` finds.
 
         `facts` are the other attributes of the resolver.
         """
@@ -187,10 +187,10 @@ class RecordReader(Generic[R]):
         )
 
     def _with_id(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the raw record, if it shows the integrator id by which it was read.
+        """Return the raw record, if it shows the integrator id that was asked for.
 
         Raises:
-            FieldError: it does not show the id by which it was read, so it may be another record.
+            FieldError: it does not show the id that was asked for, so it may be another record.
         """
         if outcome_query.by_api_id and self.api_id and data.get(self.api_id) in (None, ""):
             raise FieldError(f".{self.response_keys[0]}.{self.api_id}", "missing")
@@ -199,7 +199,7 @@ class RecordReader(Generic[R]):
     def evaluate(self, outcome_query: OutcomeQuery, data: Mapping[str, Any]) -> LookupResult[R]:
         """Decide from the raw record whether the write was executed.
 
-        The record is that of the write's own response, or of a lookup.
+        The record comes from the write's own response, or from a lookup.
 
         Raises:
             MismatchedReplyError: the record has another id or location.

@@ -149,7 +149,7 @@ def _success(call: Call[T], reply: Reply) -> T:
 
 
 def _check_status(call: Call[Any], reply: Reply) -> None:
-    """Check that a deletion was answered with 204; another success may be that of a proxy."""
+    """Check that a deletion was answered with 204; another success may be a proxy's."""
     if call.resolver and reply.status_code != HTTPStatus.NO_CONTENT:
         raise FieldError("", "expected the status 204")
 
@@ -189,7 +189,7 @@ def _says_not_found(reply: Reply, content: Mapping[str, Any]) -> bool:
 
 
 def _is_from_gateway(status: int, content: Mapping[str, Any]) -> bool:
-    """Return whether the gateway itself wrote the body of a refusal.
+    """Whether the gateway itself wrote the body of a refusal.
 
     It has an `errors` object, or a `name` with a `code` or `status` equal to the HTTP status. A page, an empty body and
     a message alone may be a proxy's.
@@ -225,7 +225,7 @@ def _refusal(call: Call[Any], reply: Reply, content: Mapping[str, Any] | None) -
 
 
 def says_busy(refusal: StatusError) -> bool:
-    """Return whether the gateway refused because the terminal is in use.
+    """Whether the gateway refused because the terminal is in use.
 
     The contract shows no such response, so the text decides. It counts if one sentence contains "terminal" and then
     "busy" or "in use", or if a message about the field `terminal_id` contains one of these.
@@ -235,7 +235,7 @@ def says_busy(refusal: StatusError) -> bool:
 
 
 def _says_duplicate(field: str, message: str, fields: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether a refusal says that `field`, an integrator id, is taken."""
+    """Whether a refusal says that `field`, an integrator id, is taken."""
     general = [line for line in (message, *fields.get("", ())) if field in line]
     return any(map(_DUPLICATE_WORDS.search, (*fields.get(field, ()), *general)))
 
@@ -345,7 +345,7 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _moment(http_date: str) -> float | None:
-    """Return the Unix seconds of an HTTP date. A date without a time zone is in GMT."""
+    """The Unix seconds of an HTTP date. A date without a time zone is in GMT."""
     try:
         moment = parsedate_to_datetime(http_date)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

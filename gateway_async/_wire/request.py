@@ -166,7 +166,7 @@ def _write_model(request: Request, given: GivenFields) -> PreparedRequest:
 
 @once_per_class
 def _writers(kind: type[Any]) -> tuple[Mapping[str, tuple[Callable[[Any], Any], bool]], bool]:
-    """Return the writer of each field and whether its value may be shown; and whether None is sent, as in an update."""
+    """The writer of each field and whether its value may be shown; and whether None is sent, as in an update."""
     writers = {
         field.name: (_writer(field), not is_confidential(f"{kind.__name__}.{field.name}"))
         for field in request_fields(kind)

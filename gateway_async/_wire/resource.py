@@ -57,7 +57,7 @@ class ResourceSpec(RecordReader[R]):
     Attributes:
         creates: the classes that `create` takes.
         updates: the classes that `update` takes.
-        stored_as: the spec by which a created record is found, where it is another one.
+        stored_as: the spec to find a created record with, if it is another one.
         moves_money: whether a create or an action moves money or stores an account, so that a ledger stores it.
     """
 
@@ -114,7 +114,7 @@ class ResourceSpec(RecordReader[R]):
         *,
         is_generated: bool,
     ) -> dict[str, Any]:
-        """Return the attributes of a create that depend on whether its record can be looked up."""
+        """The attributes of a create that depend on whether its record can be looked up."""
         name, location_id = content.get(self.api_id or ""), content.get("location_id")
         if defaults.accepts_existing:
             self._check_accepts_existing(content, is_named=bool(name) and not is_generated)
@@ -160,7 +160,7 @@ class ResourceSpec(RecordReader[R]):
             raise InvalidRequestError(problems)
 
     def _reader_with_id(self, read: Callable[[Any], R]) -> Callable[[Any], R]:
-        """Return the reader of the response to a create, which must show the integrator id."""
+        """The reader of the response to a create, which must show the integrator id."""
 
         def read_with_id(content: Any) -> R:
             record = read(content)
@@ -202,7 +202,7 @@ class ResourceSpec(RecordReader[R]):
         )
 
     def _facts_of_write(self, identity: Mapping[str, Any], outcome_query: OutcomeQuery | None) -> dict[str, Any]:
-        """Return the attributes of a call that depend on whether its outcome can be looked up."""
+        """The attributes of a call that depend on whether its outcome can be looked up."""
         return {
             "repeat_effect": RepeatEffect.IDEMPOTENT if outcome_query else RepeatEffect.UNNAMED,
             "read": self.write_reader(outcome_query) if outcome_query else self._reader(identity),
@@ -330,13 +330,13 @@ class ResourceSpec(RecordReader[R]):
         return _names((self.record,))
 
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:
-        """Return the fields of all records and requests, and of `content`."""
+        """The fields of all records and requests, and of `content`."""
         known = _names((self.record, *self.creates, *self.updates))
         return known if known.issuperset(content) else known | content.keys()
 
 
 def _own_defaults(new: Any, defaults: RequestDefaults) -> RequestDefaults:
-    """Return the defaults of a create, without the client's location if the request has a `location_api_id`.
+    """The defaults of a create, without the client's location if the request has a `location_api_id`.
 
     The record is then looked up in all locations that the user sees.
     """

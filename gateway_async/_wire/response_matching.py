@@ -27,7 +27,7 @@ from gateway_async.models.request import Request
 
 
 def code_texts(*codes: OpenInt) -> frozenset[str]:
-    """Return codes as text, because raw records show numbers or texts."""
+    """Codes as text, because raw records show numbers or texts."""
     return frozenset(str(int(code)) for code in codes)
 
 
@@ -103,7 +103,7 @@ AMOUNT_FIELDS: Final = ("transaction_amount", *_REMOVABLE)
 
 
 def expected_values(content: Mapping[str, Any], shown: Collection[str]) -> dict[str, Any]:
-    """Return the sent values that a created record, which has the fields `shown`, must not contradict.
+    """The sent values that a created record, which has the fields `shown`, must not contradict.
 
     The action tells the class of the transaction. The parts of the amount are included, because they tell how much
     lower the record's amount may be.
@@ -137,7 +137,7 @@ def check_belongs(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Non
 def find_differences(
     expected: Mapping[str, Any], record: Mapping[str, Any], *, is_new: bool = False
 ) -> tuple[str, ...]:
-    """Return one line for each expected value that the raw `record` contradicts.
+    """Find one line for each expected value that the raw `record` contradicts.
 
     With `is_new`, nothing can have changed the record since it was created.
     """
@@ -145,7 +145,7 @@ def find_differences(
 
 
 def compare(name: str, sent: Any, record: Mapping[str, Any]) -> bool | None:
-    """Return whether the raw record shows a sent value in any notation; None if it shows no comparable value.
+    """Whether the raw record shows a sent value in any notation; None if it shows no comparable value.
 
     Ids and codes are compared exactly. Texts may differ in letter case, accents, spaces and characters written as HTML,
     phone numbers in punctuation, and an expiry may be written as `09/30` or `09/2030`.
@@ -179,7 +179,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def _plain_text(name: str, value: Any) -> str:
-    """Return a text without what gateways and processors change: case, accents, spaces, characters written as HTML."""
+    """A text without what gateways and processors change: case, accents, spaces, characters written as HTML."""
     letters = unicodedata.normalize("NFKD", html.unescape(str(value)))
     text = _SPACES.sub(" ", "".join(each for each in letters if not unicodedata.combining(each))).strip().casefold()
     if name == "exp_date":
@@ -284,7 +284,7 @@ def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) 
 
 
 def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
-    """Return the sums of all selections of the amounts, including none."""
+    """The sums of all selections of the amounts, including none."""
     return {add(*some) for count in range(len(amounts) + 1) for some in combinations(amounts, count)}
 
 
@@ -293,7 +293,7 @@ def _amounts(values: Mapping[str, Any], names: Iterable[str]) -> tuple[Decimal, 
 
 
 def same_value(sent: Any, got: Any) -> bool:
-    """Return whether two JSON values are equal in any notation.
+    """Whether two JSON values are equal in any notation.
 
     1, `"1"` and true are equal, as are 21 and `"21.00"`. A date of zeros and an empty text equal null. Texts are
     compared exactly (`"007"` is not `"7"`), unless the sent text is written as money. 19.989999999999998 is 19.99.
@@ -314,13 +314,13 @@ def same_value(sent: Any, got: Any) -> bool:
 
 
 def adds_surcharge(sent: Any, record: Mapping[str, Any]) -> bool:
-    """Return whether the raw record shows the sent amount with a surcharge."""
+    """Whether the raw record shows the sent amount with a surcharge."""
     amount = record.get("transaction_amount")
     return is_less(sent, amount) and any(is_difference(sent, amount, record.get(name)) for name in _SURCHARGES)
 
 
 def is_less(sent: Any, got: Any) -> bool:
-    """Return whether the amount `sent` is less than the amount `got`, in any of the gateway's notations."""
+    """Whether the amount `sent` is less than the amount `got`, in any of the gateway's notations."""
     first, second = _cents(sent), _cents(got)
     return first is not None and second is not None and first < second
 

@@ -81,7 +81,7 @@ _LOOK_UP_OR_UNKNOWN: Final = Decision(NextStep.LOOK_UP, NextStep.UNKNOWN)
 
 
 def _row(*, read: Decision, lookup: Decision, repeatable: Decision, once: Decision) -> Mapping[RepeatEffect, Decision]:
-    """Return a row; `repeatable` is for named and idempotent writes, `once` for unnamed ones and terminals."""
+    """A row; `repeatable` is for named and idempotent writes, `once` for unnamed ones and terminals."""
     return {
         RepeatEffect.READ: read,
         RepeatEffect.LOOKUP: lookup,
@@ -93,7 +93,7 @@ def _row(*, read: Decision, lookup: Decision, repeatable: Decision, once: Decisi
 
 
 def _in_doubt(read: Decision, repeatable: Decision = _LOOK_UP_OR_RETRY) -> Mapping[RepeatEffect, Decision]:
-    """Return the row of an attempt whose outcome is unknown."""
+    """The row of an attempt whose outcome is unknown."""
     return _row(read=read, lookup=_RETRY, repeatable=repeatable, once=_LOOK_UP_OR_UNKNOWN)
 
 
@@ -230,17 +230,17 @@ def _classify_status(error: StatusError) -> AttemptResult:
 
 
 def says_absent(error: GatewayError) -> bool:
-    """Return whether the gateway itself says that the record does not exist."""
+    """Whether the gateway itself says that the record does not exist."""
     return classify(error) is AttemptResult.NOT_FOUND
 
 
 def is_final_refusal(error: GatewayError) -> bool:
-    """Return whether the gateway itself rejects the request, finally."""
+    """Whether the gateway itself rejects the request, finally."""
     return classify(error) in _FINAL
 
 
 def is_definite(effect: RepeatEffect, error: GatewayError, *, may_have_been_executed_before: bool = False) -> bool:
-    """Return whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
+    """Whether `error` proves that its attempt changed nothing. The arguments are as in `classify`."""
     result = classify(error, may_have_been_executed_before=may_have_been_executed_before)
     if result is AttemptResult.NOT_FOUND:  # it may be a late response to another request
         return effect.is_read or effect is RepeatEffect.UNNAMED
@@ -254,7 +254,7 @@ def decide(
     may_have_been_executed_before: bool = False,
     on_reused_connection: bool = False,
 ) -> Decision:
-    """Return the decision after `error`. The arguments are as in `classify`."""
+    """The decision after `error`. The arguments are as in `classify`."""
     if isinstance(error, NotSentError) and error.ends_call:
         return _STOP  # the client is closed, or the lease of the terminal is lost
     result = classify(
@@ -274,7 +274,7 @@ def retry_after(error: GatewayError) -> float:
 
 
 def renews_token(error: GatewayError) -> bool:
-    """Return whether a repetition begins with a login."""
+    """Whether a repetition begins with a login."""
     return classify(error) in (AttemptResult.EXPIRED, AttemptResult.UNTRUSTED)
 
 

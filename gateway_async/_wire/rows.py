@@ -3,7 +3,7 @@
 Generated code reads the usual values of a field in one line, and leaves other values to the field's rule. If a record
 does not fit or is unusual in another way, the code raises an error of any type. The rules in `convert.py`, which decide
 what is right, then read the record again, and return it or raise the right error. This takes a fifth off the CPU time
-of a GET of a transaction, and three quarters off that of a large page.
+of a GET of a transaction, and three quarters off a large page.
 
 Setting the attributes of a frozen record one by one would dominate the cost. Generated code sets them on an instance of
 a subclass that is not frozen, and then assigns its `__class__`, before anything else refers to the instance.
@@ -287,7 +287,7 @@ def _has_default(field: Any) -> bool:
 
 @once_per_class
 def _unfreeze(kind: type[Any]) -> type[Any]:
-    """Return a subclass with the same layout that is not frozen."""
+    """A subclass with the same layout that is not frozen."""
     methods = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     return type(f"_{kind.__name__}", (kind,), methods)
 

@@ -147,7 +147,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return (self.api_id, "location_id") if self.api_id and isinstance(new, dict) else ()
 
     def _shown_names(self, content: Mapping[str, Any]) -> Collection[str]:
-        return content.keys()  # those of the resource are not known
+        return content.keys()  # the resource's own are not known
 
     def _fields_with(self, content: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         return frozenset()  # as above

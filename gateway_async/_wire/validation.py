@@ -49,7 +49,7 @@ _NAMES: Mapping[type, str] = {
 
 
 def problems(request: Request, *, limits: bool = True, given: GivenFields | None = None) -> list[Problem]:
-    """Return the problems of a request, one line each.
+    """The problems of a request, one line each.
 
     The list is empty if the request can be sent.
 

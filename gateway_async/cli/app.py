@@ -114,7 +114,7 @@ def _versions() -> Iterator[str]:
 
 
 def _libraries() -> Iterator[tuple[str, str]]:
-    """Yield the dependencies that are installed, with those of the extras."""
+    """Yield the dependencies that are installed, including the extras'."""
     for requirement in importlib.metadata.requires(_PACKAGE) or ():
         name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
         extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)

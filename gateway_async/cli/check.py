@@ -222,7 +222,7 @@ class Probe:
         seconds: the time until the response, with the connection.
         tls: version of TLS; None for plain http.
         certificate_days: days until the certificate expires.
-        clock_difference: seconds by which the gateway's clock is ahead of this machine's; None without `Date` header.
+        clock_difference: how many seconds the gateway's clock is ahead of this machine's; None without `Date` header.
     """
 
     address: str
@@ -292,7 +292,7 @@ def _certificate_days(encrypted: ssl.SSLSocket) -> float:
 
 
 def _difference(header: str | None, now: float) -> float | None:
-    """Return the seconds by which a `Date` header is ahead of `now`; its resolution is one second."""
+    """Tell how many seconds a `Date` header is ahead of `now`; its resolution is one second."""
     try:
         sent = parsedate_to_datetime(header or "")
     except ValueError:

@@ -28,7 +28,7 @@ class Target:
 
     Attributes:
         url: the address, without user name and password.
-        authorization: the `Authorization` header for the address; None keeps that of the request.
+        authorization: the `Authorization` header for the address; None keeps the request's.
     """
 
     url: str

@@ -104,7 +104,7 @@ class LedgerCommand:
         typer.Option(
             "--reconcile",
             metavar="SINCE",
-            help="Compare the payments since a time with those of the gateway, and list the discrepancies: 2026-01-01 "
+            help="Compare the payments since a time with the gateway's, and list the discrepancies: 2026-01-01 "
             "or 2026-01-01T12:00, in UTC. Reads the GATEWAY_* variables.",
         ),
     ] = None

@@ -142,14 +142,14 @@ class ListenCommand:
     ] = None
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="With --create-configs: address by which the gateway reaches this command."),
+        typer.Option(metavar="URL", help="With --create-configs: address at which the gateway reaches this command."),
     ] = None
     forward_to: Annotated[
         str | None,
         typer.Option(
             "--forward-to",
             metavar="URL",
-            help="Forward each postback unchanged, with its credentials or those of the URL.",
+            help="Forward each postback unchanged, with its credentials or the URL's.",
         ),
     ] = attrs.field(default=None, repr=False)
     forward_attempts: Annotated[

@@ -111,7 +111,7 @@ class SandboxCommand:
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="Name by which pages and /_sandbox/ may be addressed, besides localhost and addresses. Repeatable.",
+            help="Host name that pages and /_sandbox/ also answer to, besides localhost and IP addresses. Repeatable.",
         ),
     ] = None
     strict: Annotated[

@@ -41,7 +41,7 @@ class TemporaryConfigs:
     Attributes:
         resources: the resources to send postbacks for.
         products: the merchant accounts whose payments and batches to send postbacks for.
-        url: the address by which the gateway reaches this machine; None for the address that is listened on.
+        url: the address at which the gateway reaches this machine; None for the address that is listened on.
         username: the user name of the Basic credentials that the gateway sends.
         password: the password of these credentials.
 

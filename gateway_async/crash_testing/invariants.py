@@ -29,7 +29,7 @@ _CREATING: Final = {
 """Kind of effect that creates a record → the record's list, and the field of its integrator id."""
 
 _REPORTED: Final = frozenset({"done", "unknown"})
-"""Outcomes in a ledger by which an effect is not lost."""
+"""Outcomes in a ledger that account for an effect."""
 
 _STORE_AT_TERMINAL: Final = "POST /v2/routeraccountvaults"
 """The one call whose record has no integrator id."""
@@ -57,7 +57,7 @@ class Effect:
     is_nameless: bool = False
 
     def is_of(self, call: CallOutcome) -> bool:
-        """Return whether a call may have caused this effect.
+        """Whether a call may have caused this effect.
 
         A call may have caused it if it created the record with that id, or if its path contains the id.
         """
@@ -69,7 +69,7 @@ class Effect:
 
 
 def effects_of(page: RawList) -> set[Effect]:
-    """Return the effects that the sandbox's ledger page shows."""
+    """The effects that the sandbox's ledger page shows."""
     return {*_named_effects(page), *_nameless_effects(page), *_change_effects(page), *_settlement_effects(page)}
 
 
@@ -88,7 +88,7 @@ def broken_rules(
     listed: int,
     baseline: Mapping[str, int] = _NOTHING,
 ) -> list[str]:
-    """Return a sentence for each rule that is broken.
+    """A sentence for each rule that is broken.
 
     Args:
         effects: the effects on the gateway since the scenario began.
@@ -126,7 +126,7 @@ def _find_extra_cards(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -
 
 
 def _may_have_stored(call: CallOutcome) -> bool:
-    """Return whether the call may have stored an unrecorded card."""
+    """Whether the call may have stored an unrecorded card."""
     return call.call == _STORE_AT_TERMINAL and call.record_id is None
 
 

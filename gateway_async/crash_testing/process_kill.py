@@ -143,7 +143,7 @@ class _WorkerProcess:
 
 
 def _location(argument: str, function: Any) -> list[str]:
-    """Return where another process finds a function: its file, module and name."""
+    """Where another process finds a function: its file, module and name."""
     name, module = getattr(function, "__qualname__", "<none>"), getattr(function, "__module__", None)
     source = getsourcefile(function) if "<" not in name else None
     if source is None:
@@ -154,7 +154,7 @@ def _location(argument: str, function: Any) -> list[str]:
 def _settings(
     run: ScenarioRun, sandbox: Sandbox, options: dict[str, float], ledger_function: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the settings of a worker process.
+    """The settings of a worker process.
 
     They are sent through a pipe, because they contain an API key.
     """

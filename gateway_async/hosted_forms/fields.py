@@ -56,7 +56,7 @@ def text_problems(**texts: Any) -> Iterator[str]:
 
 
 def single_params(query: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters of a form's URL.
+    """The parameters of a form's URL.
 
     Raises:
         InvalidRequestError: one of `names` is missing or given twice.
@@ -79,7 +79,7 @@ _Check = Callable[[Any], str | None]
 
 
 def flag_problem(value: Any) -> str | None:
-    """Return what is wrong with a flag, or None. The gateway's own samples write "true"."""
+    """What is wrong with a flag, or None. The gateway's own samples write "true"."""
     return None if value in (0, 1, "0", "1", "true", "false") else 'must be True, False, 1, 0, "true" or "false"'
 
 
@@ -156,7 +156,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, _Check]]] = {
 
 
 def _setting_problem(form: str, name: str, value: Any) -> str | None:
-    """Return what is wrong with a setting of a form, or None.
+    """What is wrong with a setting of a form, or None.
 
     Any other name is a field, and has no problem here.
     """

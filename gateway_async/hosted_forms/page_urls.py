@@ -58,7 +58,7 @@ def hosted_page_url(
     developer_id: str | None = None,
     salt: bytes | None = None,
 ) -> str:
-    """Return the URL of a hosted payment page.
+    """The URL of a hosted payment page.
 
     The URL does not expire. The encryption hides the settings, but does not protect them: compare the result with
     `compare_form_result`.
@@ -105,7 +105,7 @@ def read_hosted_page_url(url: str, *, encryption_key: str | Secret) -> HostedPag
         encryption_key: the page's key.
 
     Raises:
-        InvalidRequestError: the URL is not that of a hosted page, or was encrypted with another key.
+        InvalidRequestError: the URL is not a hosted page's, or was encrypted with another key.
         ModuleNotFoundError: the extra `hosted-pages` is not installed.
     """
     encryption_key = Secret(encryption_key)  # an error's traceback shows local variables
@@ -210,7 +210,7 @@ _BLOCK_BITS: Final = 128
 
 
 def _encrypt(content: bytes, key: Secret, salt: bytes) -> bytes:
-    """Return the salt and the encrypted content."""
+    """The salt and the encrypted content."""
     padder, encryptor = _padding().padder(), _cipher(key, salt).encryptor()
     padded = padder.update(content) + padder.finalize()
     encrypted: bytes = _MAGIC + salt + encryptor.update(padded) + encryptor.finalize()
@@ -218,7 +218,7 @@ def _encrypt(content: bytes, key: Secret, salt: bytes) -> bytes:
 
 
 def _decrypt(data: bytes, key: Secret) -> bytes:
-    """Return the content. With another key it is an error, or seldom garbage.
+    """The content. With another key it is an error, or seldom garbage.
 
     Raises:
         ValueError: the data has another format, or the key is wrong.
@@ -243,7 +243,7 @@ def _cipher(key: Secret, salt: bytes) -> Any:
 
 
 def _derive(key: bytes, salt: bytes) -> bytes:
-    """Return the encryption key, followed by the initialization vector."""
+    """Derive the encryption key, followed by the initialization vector."""
     derived = digest = b""
     while len(derived) < _KEY_BYTES + _VECTOR_BYTES:
         digest = md5(digest + key + salt, usedforsecurity=False).digest()

@@ -41,8 +41,8 @@ _SIGNED_PARAMS: Final = ("developer-id", "hash-key", "user-id", "timestamp", "da
 _TIMESTAMP: Final = re.compile("[1-9][0-9]{9}")
 """Unix seconds, of ten digits (contract, *Conventions*).
 
-The signature is that of user id and timestamp, one after the other. With another length, or with a leading zero, it
-would also be that of another user: `till0` and `1…`, or `till` and `01…`.
+The signature covers user id and timestamp, one after the other. With another length, or with a leading zero, it
+would also be another user's: `till0` and `1…`, or `till` and `01…`.
 """
 
 
@@ -74,7 +74,7 @@ def payform_url(
     user_hash_key: str | Secret,
     now: float | None = None,
 ) -> str:
-    """Return the URL of a form on which someone pays. It is valid for some minutes.
+    """The URL of a form on which someone pays. It is valid for some minutes.
 
     The signature does not cover the fields: compare the result with `compare_form_result`.
 
@@ -106,7 +106,7 @@ def accountform_url(
     user_hash_key: str | Secret,
     now: float | None = None,
 ) -> str:
-    """Return the URL of a form that stores an account vault.
+    """The URL of a form that stores an account vault.
 
     The signature does not cover the fields: compare the result with `compare_form_result`.
 
@@ -141,7 +141,7 @@ def check_form_url(
         now: Unix seconds; this machine's clock by default.
 
     Raises:
-        InvalidRequestError: the URL is not that of a form, or its signature is wrong or too old; `.problems` says why.
+        InvalidRequestError: the URL is not a form's, or its signature is wrong or too old; `.problems` says why.
     """
     user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
     check_numbers(max_age=max_age)
@@ -274,5 +274,5 @@ def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Itera
 
 
 def _is_partial(record: Transaction) -> bool:
-    """Return whether less was authorized than is due, by code or amount."""
+    """Whether less was authorized than is due, by code or amount."""
     return record.partially_approved or is_less(record.auth_amount, record.transaction_amount)

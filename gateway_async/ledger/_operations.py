@@ -53,7 +53,7 @@ _PRUNE: Final = "DELETE FROM @ WHERE number IN (:oldest) AND outcome IS NOT NULL
 
 @attrs.define
 class RecordedOutcome:
-    """The outcome of an intent; the fields are those of `Ledger.record_outcome`.
+    """The outcome of an intent; with the fields of `Ledger.record_outcome`.
 
     It is not frozen: each payment creates one, and that would take twice as long.
     """
@@ -97,7 +97,7 @@ def prune(age: timedelta) -> Steps[None]:
 
 
 def id_before(moment: datetime) -> str:
-    """Return a text that sorts before all ids from `moment` on.
+    """A text that sorts before all ids from `moment` on.
 
     An id begins with the microseconds since 1970 of `Intent.sent_at`, as 14 hexadecimal digits.
     """

@@ -195,7 +195,7 @@ class SqliteLedger(_SqlLedger):
     there. It runs on asyncio and on trio, and under several event loops. In a process that was forked after its first
     use it is closed.
 
-    Of a card or an account, the file contains only the last four digits, by which a stored card is recognized.
+    Of a card or an account, the file contains only the last four digits, to recognize a stored card.
 
     Args:
         path: the file; the files with the suffixes `-wal` and `-shm` belong to it. Its folder must exist.

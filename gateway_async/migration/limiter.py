@@ -44,7 +44,7 @@ _SLOW_SECONDS: Final = 0.25
 """Latency up to which a gateway is never overloaded."""
 
 _LATENCY_DRIFT: Final = 1.02
-"""Factor by which the usual latency, the lowest so far, may rise each round."""
+"""How much the usual latency, the lowest so far, may rise each round."""
 
 _MAX_REASONS: Final = 50
 _OTHER: Final = "other failures"

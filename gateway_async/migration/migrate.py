@@ -137,7 +137,7 @@ async def migrate_rows(
 ) -> Report:
     """Store the rows of a whole input, or of one of its shards.
 
-    The arguments are those of `migrate_vaults`, but `rows` come from `iterate_rows`, and `since` is the journal's first
+    It takes the arguments of `migrate_vaults`, but `rows` come from `iterate_rows`, and `since` is the journal's first
     run that counts as this one. The counter adds the rows of all runs to the report.
     """
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))

@@ -125,7 +125,7 @@ async def plan_migration(
         rate: maximum calls per second; None for no limit.
         concurrency: number of concurrent calls.
         latency: expected seconds for each call.
-        today: the date by which cards have expired; by default today, UTC.
+        today: cards that expire before this date have expired; by default today, UTC.
         on_progress: called from time to time with the number of rows read.
 
     Raises:

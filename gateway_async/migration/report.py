@@ -221,7 +221,7 @@ class Report:
 
     @property
     def figures(self) -> Totals:
-        """The rows of all runs, as all displays show them; those of this run if the journal cannot be read."""
+        """The rows of all runs, as all displays show them; this run's if the journal cannot be read."""
         return self.totals or self.ended
 
     @property

@@ -146,7 +146,7 @@ class QuickInvoice(Record):
 
     @property
     def is_closed(self) -> bool:
-        """Return whether the invoice is closed: it takes no payments until it is reopened."""
+        """Whether the invoice is closed: it takes no payments until it is reopened."""
         return self.status_id in _CLOSED
 
 

@@ -123,7 +123,7 @@ class Record:
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of value
-    """Return a sealed value as JSON; `name` says whether it is a generated id."""
+    """A sealed value as JSON; `name` says whether it is a generated id."""
     match value:
         case None | bool():
             return value

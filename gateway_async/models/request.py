@@ -270,7 +270,7 @@ class Request:
         return hash(tuple(getattr(self, field.name) for field in attrs.fields(type(self)) if field.hash is not False))
 
     def __repr__(self) -> str:
-        """Return the given fields, masked, and the keys of `extra`."""
+        """The given fields, masked, and the keys of `extra`."""
         kind = type(self).__name__
         shown = [
             f"{field.name}={repr_of(f'{kind}.{field.name}', getattr(self, field.name))}"

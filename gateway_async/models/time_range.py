@@ -37,7 +37,7 @@ class TimeRange:
 
     @classmethod
     def custom(cls, start: datetime, end: datetime) -> Self:
-        """Return the range from `start` to `end`, both inclusive.
+        """The range from `start` to `end`, both inclusive.
 
         Raises:
             InvalidRequestError: a datetime has no time zone, or `end` is before `start`.

@@ -375,7 +375,7 @@ class Transaction(Record):
 
     @property
     def approved(self) -> bool:
-        """Return whether the payment was approved, fully or partially.
+        """Whether the payment was approved, fully or partially.
 
         An ACH payment counts as approved once it is accepted.
         """
@@ -383,17 +383,17 @@ class Transaction(Record):
 
     @property
     def declined(self) -> bool:
-        """Return whether the issuer, the terminal or the bank declined."""
+        """Whether the issuer, the terminal or the bank declined."""
         return self.status_id in (TransactionStatus.REJECTED, TransactionStatus.DECLINED)
 
     @property
     def voided(self) -> bool:
-        """Return whether the transaction was voided before it settled."""
+        """Whether the transaction was voided before it settled."""
         return self.status_id == TransactionStatus.VOIDED
 
     @property
     def partially_approved(self) -> bool:
-        """Return whether less than the requested amount was approved; `auth_amount` is the approved amount."""
+        """Whether less than the requested amount was approved; `auth_amount` is the approved amount."""
         return self.approved and self.reason_code_id == ReasonCode.PARTIALLY_APPROVED
 
     def raise_for_decline(self) -> "Transaction":

@@ -22,7 +22,7 @@ class UntypedRecord(Record):
     """The gateway's id of the record, if it has one."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a field.
+        """The value of a field.
 
         Raises:
             KeyError: the record does not have the field.
@@ -32,7 +32,7 @@ class UntypedRecord(Record):
         return self.extra[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether the record has a field."""
+        """Whether the record has a field."""
         return name in self.extra or (name == "id" and self.id is not None)
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -50,7 +50,7 @@ class Handlers:
         self._subscriptions.append(_Subscription(resource, type_, include_stale, handler))
 
     def __bool__(self) -> bool:
-        """Return whether any handler is registered."""
+        """Whether any handler is registered."""
         return bool(self._subscriptions)
 
     async def handle(self, postback: Postback[Any], superseded: bool = False) -> None:
@@ -71,7 +71,7 @@ class Handlers:
             raise failures[0]
 
     def resources(self) -> Iterator[str | None]:
-        """Return the resource that each handler matches; None matches every resource."""
+        """The resource that each handler matches; None matches every resource."""
         return (subscription.resource for subscription in self._subscriptions)
 
 

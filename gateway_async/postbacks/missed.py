@@ -163,7 +163,7 @@ async def _list_changes(
 
 
 def _was_listed_by(record: Record, times: tuple[str, ...], start: datetime) -> bool:
-    """Return whether a record was already listed by one of these times."""
+    """Whether a record was already listed by one of these times."""
     return any(_is_since(start, getattr(record, time, None)) for time in times)
 
 
@@ -188,7 +188,7 @@ def _changes(resource: str, start: datetime, stored: bool, record: Record) -> It
 
 
 def _last_changed(record: Record) -> datetime | None:
-    """Return the time of the last change; for a batch, the time when it was closed."""
+    """The time of the last change; for a batch, the time when it was closed."""
     moment: datetime | None = getattr(record, "modified_ts", None) or getattr(record, "batch_close_ts", None)
     return moment
 

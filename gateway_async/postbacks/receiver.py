@@ -103,7 +103,7 @@ class PostbackReceiver:
             as a failure. Without an inbox, the wait for earlier postbacks of the same record counts as well.
         body_seconds: how long a body may take to arrive.
         allowed_networks: the networks of the gateway, such as `["203.0.113.0/24"]`. A peer that is in none of them gets
-            403. The peer's address is the one that the server knows: behind a proxy, that of the proxy, unless the
+            403. The peer's address is the one that the server knows: behind a proxy, the proxy's, unless the
             server is configured to take it from the proxy's headers. None allows every peer.
         max_per_second: how many requests with the right credentials are read per second, in this process. Further ones
             get 429 with `Retry-After`, and the gateway delivers them again. None allows any number.
@@ -363,7 +363,7 @@ class PostbackReceiver:
     # --- health
 
     async def health(self, *, timeout: float = 5.0) -> ReceiverHealth:  # noqa: ASYNC109  the seconds of a scope
-        """Return the results so far and the load of the inbox.
+        """The results so far and the load of the inbox.
 
         It is async, unlike `AsyncGateway.health()`, because the inbox is counted in its database. So the load is right
         also if other processes store or handle the postbacks. An inbox that cannot be used raises nothing: the result

@@ -81,7 +81,7 @@ class Worker:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the worker is running in this process."""
+        """Whether the worker is running in this process."""
         return self._running_count > 0
 
     def notify(self) -> None:
@@ -233,7 +233,7 @@ class Worker:
             logger.warning("handler failed: %r, again in %.1f s\n%s", claim.postback, pause, trace)
 
     def _backoff(self, attempt: int) -> float:
-        """Return the seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
+        """The seconds until the next attempt: a random 50 to 100 % of the exponential backoff."""
         whole = exponential_backoff(attempt, first=_FIRST_BACKOFF_SECONDS, longest=_LONGEST_BACKOFF_SECONDS)
         return whole * (1 + self._chance()) / 2
 
@@ -270,7 +270,7 @@ class Worker:
 
 
 def _is_cancelled() -> bool:
-    """Return whether this task was cancelled from outside.
+    """Whether this task was cancelled from outside.
 
     Otherwise the handler has raised the cancellation itself.
     """

@@ -61,7 +61,7 @@ class ResourceAttribute:
 
 
 def attribute(kind: type[OfClient]) -> OfClient:
-    """Return a `ResourceAttribute`; for type checkers it is the resource."""
+    """A `ResourceAttribute`; for type checkers it is the resource."""
     return cast("OfClient", ResourceAttribute(kind))
 
 
@@ -213,7 +213,7 @@ class CreatableResource(WritableResource[R], ABC, Generic[R, N_contra]):
 
     @property
     def _once(self) -> Self:
-        """Return the resource with creates that accept an equal record that has the id."""
+        """The resource with creates that accept an equal record that has the id."""
         return attrs.evolve(self, defaults=attrs.evolve(self._defaults, accepts_existing=True))
 
 

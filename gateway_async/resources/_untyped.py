@@ -142,7 +142,7 @@ class UntypedResource(CreatableResource[UntypedRecord, Mapping[str, Any]]):
 def untyped_resource(
     executor: CallExecutor, defaults: RequestDefaults, plural: str, name: str, api_id: str | None
 ) -> UntypedResource:
-    """Return the resource at `/v2/{plural}`.
+    """The resource at `/v2/{plural}`.
 
     Raises:
         InvalidRequestError: a name cannot be part of a path or a JSON key, or the resource needs its own methods.
@@ -162,6 +162,6 @@ def untyped_resource(
 
 
 def _typed_spec(plural: str, api_id: str) -> ResourceSpec[Any] | None:
-    """Return the spec of a path with models and this `api_id`. Crash recovery knows no other resources."""
+    """The spec of a path with models and this `api_id`. Crash recovery knows no other resources."""
     specs = (kind.spec for kind in RESOURCES.values())
     return next((spec for spec in specs if spec and (spec.plural, spec.api_id) == (plural, api_id)), None)

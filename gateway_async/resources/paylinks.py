@@ -55,7 +55,7 @@ class Paylinks(
         await self._executor.execute(PAYLINK.notify(id, "resend", self._defaults))
 
     def payment_url(self, id: str | ApiId) -> str:
-        """Return the URL of the page where the customer pays. Nothing is sent.
+        """The URL of the page where the customer pays. Nothing is sent.
 
         Raises:
             InvalidRequestError: the id cannot be part of a URL, or is an `ApiId`, which the page does not accept.

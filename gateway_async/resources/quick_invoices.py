@@ -182,7 +182,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         await self._executor.execute(_detach(id, file_id, self._defaults))
 
     def payment_url(self, id: str | ApiId) -> str:
-        """Return the URL of the page where the customer pays. Nothing is sent.
+        """The URL of the page where the customer pays. Nothing is sent.
 
         Raises:
             InvalidRequestError: the id cannot be part of a URL, or an `ApiId` has no location.
@@ -270,7 +270,7 @@ def _detach(ref: str | ApiId, file_id: str, defaults: RequestDefaults) -> Call[N
 
 
 def _is_detached(file_id: str, content: Any) -> LookupResult[bool]:
-    """Return whether the record no longer lists the file.
+    """Whether the record no longer lists the file.
 
     Without a list of files, the outcome is unknown and a `FieldError` is raised.
     """

@@ -213,7 +213,7 @@ def _ids(records: Any) -> list[str] | None:
 def _with_schedule_lookup(call: Call[Recurring], id: str, expected_shift: Mapping[str, int]) -> Call[Recurring]:
     """Add the lookup of a schedule change to a skip or a deferral. Its prerequisite reads the recurring.
 
-    `expected_shift` is the number of intervals by which the write moves `next_run_date` and `end_date`.
+    `expected_shift` is how many intervals the write moves `next_run_date` and `end_date`.
     """
 
     def add_lookup(content: Any) -> Call[Recurring]:
@@ -285,7 +285,7 @@ def _check_moved(before: _Schedule, after: _Schedule, expected_shift: Mapping[st
 
 
 def _was_executed(before: _Schedule, after: _Schedule, expected_shift: Mapping[str, int]) -> bool:
-    """Return whether the schedule has moved as the write moves it.
+    """Whether the schedule has moved as the write moves it.
 
     Raises:
         FieldError: the schedules do not tell.
@@ -305,7 +305,7 @@ def _was_executed(before: _Schedule, after: _Schedule, expected_shift: Mapping[s
 
 
 def _intervals(schedule: _Schedule, start: str | None, end: str | None) -> int:
-    """Return the number of intervals between two dates.
+    """The number of intervals between two dates.
 
     Raises:
         FieldError: it is not a whole number, or a date or the interval is missing.

@@ -262,7 +262,7 @@ def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreat
 
 
 def _total_with_tip(payment: Transaction, tip: Decimal | int | str) -> Decimal | Unset:
-    """Return the payment's amount with another tip. A payment that shows no amount has none to send.
+    """The payment's amount with another tip. A payment that shows no amount has none to send.
 
     Raises:
         InvalidRequestError: the amount is the requested one, and less was approved.

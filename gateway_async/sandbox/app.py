@@ -45,7 +45,7 @@ def make_app(gateway: Gateway, on_request: OnRequest | None = None, hosts: Colle
     Args:
         gateway: The gateway.
         on_request: Called with an entry for each request but those for pages.
-        hosts: The names by which the pages and the control calls may be addressed, besides addresses and localhost.
+        hosts: Host names that pages and control calls also answer to, besides IP addresses and localhost.
     """
     app = Starlette(routes=_routes(), exception_handlers=dict.fromkeys(_HANDLED, _handle_error))
     app.router.redirect_slashes = False
@@ -107,7 +107,7 @@ def _check_parameters(gateway: Gateway, method: str, path: str, query: Collectio
 
 
 def _http_date(gateway: Gateway) -> str:
-    """Return the `Date` header, by the clock that also checks timestamps."""
+    """The `Date` header, by the clock that also checks timestamps."""
     return formatdate(gateway.clock.now(), usegmt=True)
 
 

@@ -79,7 +79,7 @@ def _run_days(gateway: Gateway, last: date, today: date) -> None:
 
 
 def _effective_days(gateway: Gateway, last: date, today: date) -> set[date]:
-    """Return the days on which bank payments may start to be processed."""
+    """The days on which bank payments may start to be processed."""
     where = "status_id = ? AND effective_date > ? AND effective_date <= ?"
     values = (TransactionState.PENDING_ORIGINATION, last.isoformat(), today.isoformat())
     return {date.fromisoformat(row["effective_date"]) for row in gateway.store.select(TRANSACTION, where, values)}

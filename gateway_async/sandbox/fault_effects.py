@@ -252,7 +252,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
 
 
 async def _read_request_id(scope: Scope, receive: Receive) -> tuple[str, Receive]:
-    """Return the id of a request, and a `receive` with its body.
+    """Read the id of a request, and a `receive` with its body.
 
     The id is the first integrator id in the body, or else the last part of the path.
     """

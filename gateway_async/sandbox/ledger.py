@@ -45,7 +45,7 @@ class CountedEffect:
         return total, repeated
 
     def find_records(self, gateway: Gateway, api_ids: list[str]) -> list[Row]:
-        """Return the records with one of the ids, whatever their effect."""
+        """Find the records with one of the ids, whatever their effect."""
         marks = ", ".join("?" * len(api_ids))
         return gateway.store.select(self.table, f"{self.table.api_id} IN ({marks}) ORDER BY rowid", api_ids)
 

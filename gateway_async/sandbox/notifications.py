@@ -43,12 +43,12 @@ _REMINDED_STATES = frozenset({InvoiceState.OPEN_UNPAID, InvoiceState.OPEN_IN_PAR
 
 
 def read_newest(gateway: Gateway, most: int) -> list[Row]:
-    """Return the newest messages, newest first."""
+    """Read the newest messages, newest first."""
     return [describe_message(row) for row in gateway.store.select(MESSAGE, "1 ORDER BY id DESC LIMIT ?", (most,))]
 
 
 def describe_message(row: Row) -> Row:
-    """Return a message as control calls and pages show it."""
+    """Describe a message as control calls and pages show it."""
     shown = {"to" if name == "recipient" else name: row[name] for name in MESSAGE.shown}
     return shown | {"attachments": msgspec.json.decode(row["attachments"])}
 
@@ -79,12 +79,12 @@ def notify_about_paylink(gateway: Gateway, paylink: Row, event: MessageOccasion)
 
 
 def invoice_url(gateway: Gateway, invoice: Row) -> str:
-    """Return the address of the payment page of an invoice. The link in a message has another form."""
+    """The address of the payment page of an invoice. The link in a message has another form."""
     return f"{gateway.base_url}/#/quickinvoicepay/{invoice['id']}"
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:
-    """Return the address of a paylink's payment page, which messages have too."""
+    """The address of a paylink's payment page, which messages have too."""
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
@@ -109,7 +109,7 @@ def _lines(*parts: str | None) -> str:
 
 
 def _attachments(gateway: Gateway, invoice: Row) -> str:
-    """Return the names of the files that go with an e-mail, as JSON."""
+    """The names of the files that go with an e-mail, as JSON."""
     if not invoice["attach_files_to_email"]:
         return "[]"
     files = gateway.store.filter(QUICK_INVOICE_FILE, quick_invoice_id=invoice["id"])

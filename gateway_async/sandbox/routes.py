@@ -98,6 +98,6 @@ FORMS: dict[str, dict[str, RequestHandler]] = {
 
 
 def is_operation(operation: str) -> bool:
-    """Return whether a method and path, "PUT /v2/contacts/{id}", are an operation."""
+    """Whether a method and path, "PUT /v2/contacts/{id}", are an operation."""
     method, _, path = operation.partition(" ")
     return any(matches_path(pattern, path) and method in handlers for pattern, handlers in ROUTES.items())

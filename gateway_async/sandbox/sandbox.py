@@ -157,7 +157,7 @@ class Sandbox:
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
         strict: Whether an unknown field or query parameter is a 422. By default it is ignored, as at a gateway, and
             logged.
-        allowed_hosts: Names by which the pages and control calls may be addressed, besides `host`, localhost and IP
+        allowed_hosts: Names that pages and control calls also answer to, besides `host`, localhost and IP
             addresses.
         postback_format: `json` writes the bodies of postbacks as JSON, `form` as a form, as some gateways do.
         currency: The ISO 4217 code of the currency that pages and messages show. The API's amounts name none.
@@ -275,7 +275,7 @@ class Sandbox:
         return self._running
 
     def environment(self) -> dict[str, str]:
-        """Return the `GATEWAY_*` variables of this sandbox, for programs that use `AsyncGateway.from_env()`.
+        """The `GATEWAY_*` variables of this sandbox, for programs that use `AsyncGateway.from_env()`.
 
         Pass them to a child process, or set them in a test: `os.environ.update(sandbox.environment())`. In pytest, the
         fixture `gateway_environment` does the latter.

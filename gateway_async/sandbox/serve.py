@@ -37,7 +37,7 @@ def serve(
 ) -> None:
     """Serve a sandbox until SIGINT or SIGTERM.
 
-    Call it from the main thread, because it installs signal handlers. The arguments are those of `Sandbox`, and
+    Call it from the main thread, because it installs signal handlers. It takes the arguments of `Sandbox`, and
     `on_ready` is called with the address, the credentials and the ids when the sandbox accepts requests.
 
     Raises:

@@ -30,7 +30,7 @@ _GAUGES: Final = {
 
 
 def _open_meter(provider: MeterProvider | None) -> Meter:
-    """Return the package's meter; by default that of the global provider."""
+    """Return the package's meter; by default the global provider's."""
     return metrics.get_meter(_SCOPE, meter_provider=provider)
 
 

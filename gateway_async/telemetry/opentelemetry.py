@@ -2,7 +2,7 @@
 
     AsyncGateway(..., observers=[OpenTelemetryObserver()], trace_headers=trace_headers)
 
-Names are those of the semantic conventions for HTTP clients, or begin with `gateway_async`. Attributes contain no card
+Names follow the semantic conventions for HTTP clients, or begin with `gateway_async`. Attributes contain no card
 number, no secret and no text of an error. Attributes of metrics have few values: a call is its template, such as
 `/v2/contacts/{id}`.
 """
@@ -47,7 +47,7 @@ __all__ = ["OpenTelemetryObserver", "trace_headers"]
 
 _SCOPE: Final = "gateway_async"
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300)
-"""Boundaries of durations: those of the semantic conventions, and longer ones for terminals."""
+"""Boundaries of durations: the semantic conventions', and longer ones for terminals."""
 
 _ATTEMPTS: Final = (1, 2, 3, 5, 10)
 
@@ -65,7 +65,7 @@ Attributes = dict[str, str | int | float | bool]
 
 
 def trace_headers() -> dict[str, str]:
-    """Return the headers that identify the current span, such as `traceparent`.
+    """The headers that identify the current span, such as `traceparent`.
 
     Pass this function to `AsyncGateway(trace_headers=…)`. The global propagator of OpenTelemetry decides which headers
     there are.
@@ -232,19 +232,19 @@ class OpenTelemetryObserver:
 
 
 def _target(event: Event) -> Attributes:
-    """Return the method and the template of a call."""
+    """The method and the template of a call."""
     method, _, path = event.template.partition(" ")
     return {"http.request.method": method, "url.template": path}
 
 
 def _identity(event: Event) -> Attributes:
-    """Return the ids by which spans are found."""
+    """The ids to find spans by."""
     ids = {"call_id": event.call_id, "api_id": event.api_id, "terminal_id": event.terminal_id}
     return {f"gateway_async.{name}": mask_text(value) for name, value in ids.items() if value}
 
 
 def _request(event: AttemptStarted) -> Attributes:
-    """Return the attributes of a request before its response."""
+    """The attributes of a request before its response."""
     address, port = _server(event.gateway)
     return _target(event) | {"server.address": address, "server.port": port}
 
@@ -260,7 +260,7 @@ def _error(error: BaseException | None) -> Attributes:
 
 
 def _outcome(error: BaseException | None) -> str:
-    """Return the outcome of a call as one of a few words."""
+    """The outcome of a call as one of a few words."""
     match error:
         case None:
             return "done"

@@ -1,4 +1,4 @@
-"""Compare the payments of a ledger with those of the gateway.
+"""Compare the payments in a ledger with the gateway's.
 
 `comparison.py` decides about one payment, and is pure. `tables.py` joins both sides in bounded memory.
 Start at `reconciler.py`.

@@ -147,7 +147,7 @@ class RecordedCall:
 
 
 def payment_of(record: Transaction) -> GatewayPayment | None:
-    """Return the facts of a transaction; None if its kind moves no money."""
+    """The facts of a transaction; None if its kind moves no money."""
     if record.type_id in _OTHER_TYPES or record.status_id == TransactionStatus.AVS_ONLY:
         return None
     api_id, location_id = record.transaction_api_id or None, record.location_id
@@ -171,7 +171,7 @@ def payment_of(record: Transaction) -> GatewayPayment | None:
 
 
 def recorded_call(stored: StoredIntent) -> RecordedCall | None:
-    """Return the facts of a call; None if it moves no money."""
+    """The facts of a call; None if it moves no money."""
     intent = stored.intent
     action = intent.sent.get("action", "")
     if intent.resource not in _RESOURCES or action in _WITHOUT_MONEY:
@@ -242,7 +242,7 @@ def _differences_from_create(payment: GatewayPayment, call: RecordedCall) -> tup
 
 
 def _has_set_amount(payment: GatewayPayment, change: RecordedCall) -> bool:
-    """Return whether a capture, an increment or a tip explains the amount.
+    """Whether a capture, an increment or a tip explains the amount.
 
     `auth_amount` is left out, because it is still the one of the authorization.
     """

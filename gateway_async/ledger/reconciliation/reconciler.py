@@ -70,7 +70,7 @@ class Period:
 
     @classmethod
     def between(cls, since: datetime, until: datetime | None, margin: float) -> Self:
-        """Return the period between two times; without `until`, it ends now.
+        """The period between two times; without `until`, it ends now.
 
         Raises:
             InvalidRequestError: a time has no time zone, `until` is not after `since`, or `margin` is not a number
@@ -111,7 +111,7 @@ class Reconciler:
         transaction_batches: reads its batches.
         ledger: the ledger.
         gateway: the gateway's address; intents of another gateway are ignored.
-        location_id: the location whose payments are compared; None compares those of all locations.
+        location_id: the location whose payments are compared; None compares all locations.
         period: the period.
 
     Raises:
@@ -193,7 +193,7 @@ class Reconciler:
         await _run_in_thread(partial(tables.add_calls, calls))
 
     def _note(self, stored: StoredIntent) -> Sequence[RecordedCall]:
-        """Return the call of an entry that moves money.
+        """The call of an entry that moves money.
 
         Open intents and settlements are added to the findings.
         """
@@ -223,7 +223,7 @@ class Reconciler:
                 await entries.aclose()
 
     def _is_expected(self, intent: Intent) -> bool:
-        """Return whether an intent belongs to this gateway and location."""
+        """Whether an intent belongs to this gateway and location."""
         location_id = self._location_id
         is_of_location = None in (location_id, intent.location_id) or intent.location_id == mask_text(location_id or "")
         return is_of_location and intent.gateway in ("", self._gateway)
@@ -378,7 +378,7 @@ def _payments_of(records: Iterable[Transaction]) -> Sequence[GatewayPayment]:
 
 
 def _certainty(call: RecordedCall) -> int:
-    """Return the rank of an outcome: a rejected repetition of a call must not hide the call that was executed."""
+    """The rank of an outcome: a rejected repetition of a call must not hide the call that was executed."""
     return {"done": 0, "open": 1}.get(call.outcome, 2)
 
 

@@ -120,7 +120,7 @@ class Reconciliation:
         until: the end of the period, in UTC; it is not part of it.
         ledger: the payments that the ledger has as done, with the amounts that were sent. Declined ones are left out.
         gateway: the payments of the gateway, with their amounts now. Declined ones and `other_channels` are left out.
-        other_channels: payments that are not expected in a ledger: those of customers on pages of the gateway, of its
+        other_channels: payments that are not expected in a ledger: made by customers on pages of the gateway, of its
             own apps and of recurring plans.
         declined: how many of the ledger's payments were declined.
         open_intents: the payments and changes of the period with an unknown outcome, the oldest first. `recover()`

@@ -84,7 +84,7 @@ class ReconciliationTables:
             yield msgspec.json.decode(call, type=RecordedCall)
 
     def earlier_twins(self, payment: GatewayPayment) -> Sequence[GatewayPayment]:
-        """Return the payments with the same integrator id that were added earlier."""
+        """The payments with the same integrator id that were added earlier."""
         rows = self._connection.execute(_EARLIER_TWINS, (payment.key,))
         return [msgspec.json.decode(twin, type=GatewayPayment) for (twin,) in rows]
 

@@ -22,7 +22,7 @@ def as_bytes(body: object) -> bytes:
 
 
 def header_items(headers: object) -> Iterable[tuple[str, str]]:
-    """Return the headers that a caller has as a mapping.
+    """The headers that a caller has as a mapping.
 
     Raises:
         PostbackRefusedError: 400; they are no mapping of texts.
@@ -63,6 +63,6 @@ async def read_postback_body(headers: Mapping[str, str], chunks: AsyncIterable[b
 
 
 def _read_length(length: str) -> int:
-    """Return the declared size; 0 if it is not a number, since the actual size is checked as well."""
+    """Read the declared size; 0 if it is not a number, since the actual size is checked as well."""
     digits = length.strip().lstrip("0")[:20]  # more digits make a larger number, and Python refuses to read thousands
     return int(digits) if digits.isascii() and digits.isdigit() else 0

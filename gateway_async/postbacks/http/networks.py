@@ -58,7 +58,7 @@ def network_problems(networks: Collection[Network] | None) -> Iterator[str]:
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; one of IPv4 that a socket of IPv6 shows as mapped is the one of IPv4."""
+    """Read an address; one of IPv4 that a socket of IPv6 shows as mapped is the one of IPv4."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -59,7 +59,7 @@ def row_of(postback: Postback[Any]) -> PostbackRow:
 
 
 def ordering_key_of(postback: Postback[Any]) -> str:
-    """Return the key that all postbacks of a record share.
+    """The key that all postbacks of a record share.
 
     A postback without a record has a key of its own.
     """
@@ -115,7 +115,7 @@ def _to_datetime(moment: datetime | float) -> datetime:
 
 
 def is_already_delivered(row: PostbackRow, listed: Iterable[str]) -> bool:
-    """Return whether `catch_up` has already passed on a delivered change.
+    """Whether `catch_up` has already passed on a delivered change.
 
     A record is created once, so its CREATE always matches. For an UPDATE, the second of the change and all fields in
     both versions must match. If in doubt, the result is False, and the change is passed on twice.
@@ -141,7 +141,7 @@ def _is_same_change(listed: str, delivered: str) -> bool:
 
 
 def differs(earlier: str, listed: str) -> bool:
-    """Return whether a listed record differs in a field of both."""
+    """Whether a listed record differs in a field of both."""
     before, now = (_postback({"key": "", "content": content}) for content in (earlier, listed))
     if before.type == "DELETE" or now.type == "CREATE" or now.record is None:
         return False
@@ -160,7 +160,7 @@ def _scalar_fields(postback: Postback[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _extra_fields(postback: Postback[Any], other: Postback[Any]) -> Mapping[str, Any]:
-    """Return the scalar fields outside of the model that both contain.
+    """The scalar fields outside of the model that both contain.
 
     Nested records and lists are omitted, since lists and postbacks differ in them.
     """

@@ -168,7 +168,7 @@ def select_new(rows: Sequence[PostbackRow]) -> Steps[Sequence[PostbackRow]]:
 
 
 def _was_missed(row: PostbackRow) -> Steps[bool]:
-    """Return whether a listed state of a record was missed.
+    """Whether a listed state of a record was missed.
 
     Times are whole seconds. If two changes happen within one second, only their contents show that the second one was
     missed.
@@ -204,7 +204,7 @@ def release(claim: Claim) -> Steps[None]:
 
 
 def lock_claim(claim: Claim) -> Steps[bool]:
-    """Return whether a claim is still valid; if so, lock its ordering key until the transaction ends."""
+    """Whether a claim is still valid; if so, lock its ordering key until the transaction ends."""
     return bool((yield _LOCK_CLAIM, (ordering_key_of(claim.postback), claim.number, claim.lock_token)))
 
 

@@ -146,7 +146,7 @@ class Inbox(Protocol):
     ) -> Sequence[StoredPostback]:
         """List stored postbacks with numbers above `after`, in order of their number.
 
-        Lists only those of one state if `state` is given.
+        Lists one state only if `state` is given.
         """
         ...
 

@@ -47,7 +47,7 @@ def _fields_type(function: Callable[..., Any], skipped: int) -> Any:
 
 
 _JSON_TYPES: dict[Any, Any] = {AmountInput | None: Decimal | None}
-"""Types of arguments, and those of their values in JSON."""
+"""Types of arguments, and of their values in JSON."""
 
 
 @attrs.frozen

@@ -66,7 +66,7 @@ def _check_create(context: RequestContext, values: Row, account: Account | None,
 
 
 def _needs_verification(context: RequestContext, values: Row, account: Account) -> bool:
-    """Return whether the address of a card is checked first; `run_avs` replaces the merchant account's setting."""
+    """Whether the address of a card is checked first; `run_avs` replaces the merchant account's setting."""
     if account.payment_method != "cc":
         return False
     asked = values.get("run_avs")

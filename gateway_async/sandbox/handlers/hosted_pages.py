@@ -120,7 +120,7 @@ def _read_encrypted(text: str, key: str) -> Any:
 
 
 def _derive(key: bytes, salt: bytes) -> bytes:
-    """Return 32 bytes for the key and 16 for the initialization vector."""
+    """Derive 32 bytes for the key and 16 for the initialization vector."""
     first = md5(key + salt, usedforsecurity=False).digest()
     second = md5(first + key + salt, usedforsecurity=False).digest()
     return first + second + md5(second + key + salt, usedforsecurity=False).digest()
@@ -174,7 +174,7 @@ def _check_delay(values: Row, problems: Problems) -> None:
 
 
 def _values(page: Row, asked: Any, problems: Problems) -> Row:
-    """Return the values of the page's fields, with those of the URL."""
+    """The values of the page's fields, including the URL's."""
     own = _fields_of(json.loads(page["field_configuration"] or "{}"))
     on_page = {field["id"] for field in own} or set(_DEFAULT_FIELDS)
     given = _fields_of(asked)
@@ -188,7 +188,7 @@ def _values(page: Row, asked: Any, problems: Problems) -> Row:
 
 
 def _fields_of(configuration: Any) -> list[Row]:
-    """Return the fields of the body; what has another form is left out."""
+    """The fields of the body; what has another form is left out."""
     body = configuration.get("body") if isinstance(configuration, dict) else None
     fields = body.get("fields") if isinstance(body, dict) else None
     listed = fields if isinstance(fields, list) else []

@@ -90,7 +90,7 @@ def _find_state(gateway: Gateway, invoice: Row) -> BillState:
 
 
 def _find_limits(invoice: Row) -> tuple[int, int]:
-    """Return the smallest and the largest payment; the remaining balance can be paid even if it is smaller."""
+    """Find the smallest and the largest payment; the remaining balance can be paid even if it is smaller."""
     remaining, largest = invoice["remaining_balance"], invoice["single_payment_max_amount"]
     smallest = invoice["single_payment_min_amount"]
     if remaining:

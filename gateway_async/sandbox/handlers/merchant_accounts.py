@@ -21,18 +21,18 @@ def add_products(gateway: Gateway, location_id: str) -> dict[str, str]:
 
 
 def default_products(gateway: Gateway, user: Row) -> Row:
-    """Return the location's default merchant accounts for an invoice or paylink."""
+    """The location's default merchant accounts for an invoice or paylink."""
     return {name: default_product(gateway, user, method) for name, method in _METHODS.items()}
 
 
 def default_product(gateway: Gateway, user: Row, method: str) -> str | None:
-    """Return the merchant account of the caller's location for a payment method."""
+    """The merchant account of the caller's location for a payment method."""
     product = gateway.store.find(PRODUCT_TRANSACTION, location_id=user["location_id"], payment_method=method)
     return str(product["id"]) if product else None
 
 
 def find_product(gateway: Gateway, user: Row, values: Row) -> Row:
-    """Return the merchant account of a payment: the named one, or the location's default; empty without one."""
+    """Find the merchant account of a payment: the named one, or the location's default; empty without one."""
     product_id = values.get("product_transaction_id") or default_product(gateway, user, values["payment_method"])
     return gateway.store.find(PRODUCT_TRANSACTION, id=product_id) or {}
 

@@ -62,7 +62,7 @@ class NotPayableError(ValueError):
 
 @attrs.frozen
 class PaymentPage:
-    """The payment page of invoices, or that of paylinks.
+    """The payment page of invoices or paylinks.
 
     Attributes:
         table: The record type.
@@ -90,7 +90,7 @@ def find_bill(gateway: Gateway, page: PaymentPage, **equal: str) -> tuple[Row, B
 
 
 def _payer_of(bill: Row) -> Row:
-    """Return the user that owns the payments of a bill: its creator."""
+    """The user that owns the payments of a bill: its creator."""
     return {"id": bill["created_user_id"], "location_id": bill["location_id"]}
 
 
@@ -178,7 +178,7 @@ def read_account(gateway: Gateway, bill: Row, method: str, entered: Mapping[str,
 
 
 def find_required_fields(gateway: Gateway, bill: Row) -> set[str]:
-    """Return the fields that a bank payment needs besides the account.
+    """Find the fields that a bank payment needs besides the account.
 
     The merchant account or its test terminal requires them. Fields that the bill has are left out.
     """

@@ -76,7 +76,7 @@ def watch(gateway: Gateway) -> None:
 
 
 def is_in_effect(config: Row) -> bool:
-    """Return whether a config delivers: it is active and not deleted."""
+    """Whether a config delivers: it is active and not deleted."""
     return config["deleted_ts"] is None and is_set(config["is_active"])
 
 

@@ -254,7 +254,7 @@ def _store_file(gateway: Gateway, invoice: Row, upload: UploadFile) -> Row:
 
 
 def read_file(gateway: Gateway, file_id: str) -> tuple[bytes, str]:
-    """Return the content and content type of a file of any invoice.
+    """Read the content and content type of a file of any invoice.
 
     Raises:
         UnknownRecordError: The file is unknown.

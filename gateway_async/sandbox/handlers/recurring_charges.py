@@ -44,7 +44,7 @@ def run_charges(gateway: Gateway, day: date) -> None:
 
 
 def days_with_charges(gateway: Gateway, last: date, today: date) -> set[date]:
-    """Return the days on which charges may be due. They are after `last`, and not after today."""
+    """The days on which charges may be due. They are after `last`, and not after today."""
     rows = gateway.store.select(RECURRING, _DUE, (today.isoformat(),))
     first = last + timedelta(days=1)
     return {max(day, first) for row in rows for day in _dates_until(row, today)}
@@ -111,7 +111,7 @@ def _charge(gateway: Gateway, row: Row) -> None:
 
 
 def advance_date(recurring: Row, day: str, count: int) -> str:
-    """Return the date `count` intervals after a date."""
+    """The date `count` intervals after a date."""
     return _advance(recurring, date.fromisoformat(day), count).isoformat()
 
 
@@ -128,7 +128,7 @@ def move_end(recurring: Row, count: int) -> str:
 
 
 def first_date_from(recurring: Row, day: str, today: str) -> str:
-    """Return the first date of a schedule that is not before today. `day` is a date of the schedule."""
+    """The first date of a schedule that is not before today. `day` is a date of the schedule."""
     first, earliest = date.fromisoformat(day), date.fromisoformat(today)
     if first >= earliest:
         return day
@@ -169,6 +169,6 @@ def _advance(recurring: Row, day: date, count: int) -> date:
 
 
 def _day_of_month(start: date, day: date) -> int:
-    """Return the schedule's day of the month. A short month may have cut it off."""
+    """The schedule's day of the month. A short month may have cut it off."""
     is_cut = day.day == monthrange(day.year, day.month)[1] < start.day
     return start.day if is_cut else day.day

@@ -95,7 +95,7 @@ def _check_plan(row: Row, problems: Problems) -> None:
 
 
 def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row | None:
-    """Return the vault that a request names by one of its ids. Its system id is put into the values."""
+    """Find the vault that a request names by one of its ids. Its system id is put into the values."""
     given = [name for name in _VAULT_FIELDS if values.get(name) is not None]
     if len(given) > 1:
         for name in given:

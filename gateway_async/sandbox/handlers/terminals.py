@@ -153,13 +153,13 @@ def _terminal_values(gateway: Gateway, terminal_id: str, script: Script) -> Row:
 
 
 def _is_verified(script: Script) -> bool:
-    """Return whether the chip has verified the cardholder."""
+    """Whether the chip has verified the cardholder."""
     rejected = script.reason_code == ReasonCode.BAD_PIN
     return script.card is not None and script.entry_mode in _CHIP_MODES and not rejected
 
 
 def _read_sender(context: RequestContext, api_id: str | None) -> Sender:
-    """Return who sends a request to a terminal."""
+    """Read who sends a request to a terminal."""
     user = f"{context.user['first_name']} {context.user['last_name']}"
     return Sender(user, context.request.headers.get("user-agent", ""), api_id)
 
@@ -184,7 +184,7 @@ def _print_receipt(context: RequestContext, values: Row, row: Row, **shown: Any)
 
 
 def find_receipts(gateway: Gateway, terminal_id: str) -> list[Row]:
-    """Return the last receipts of a terminal, newest first."""
+    """Find the last receipts of a terminal, newest first."""
     return gateway.store.select(RECEIPT, "terminal_id = ? ORDER BY id DESC", (terminal_id,))
 
 
@@ -211,7 +211,7 @@ async def create_terms(context: RequestContext) -> Response:
 
 
 async def _read_terms(context: RequestContext) -> tuple[Row, Row | None, Problems]:
-    """Return the fields, declined terms with their integrator id, and the problems."""
+    """Read the fields, declined terms with their integrator id, and the problems."""
     gateway, problems = context.gateway, Problems()
     body = await context.read_record(DEVICE_TERM.singular)
     values = read_fields(DEVICE_TERM, body, problems, strict=gateway.strict)

@@ -108,9 +108,9 @@ def isolate(gateway: Gateway, payment: Row) -> Row:
 
 
 def batch_for(gateway: Gateway, user: Row, payment: Row) -> Row:
-    """Return the fields that assign a payment to an open batch.
+    """The fields that assign a payment to an open batch.
 
-    The batch is that of its merchant account. The result is empty if the payment has no money to settle.
+    The batch belongs to its merchant account. The result is empty if the payment has no money to settle.
     """
     if payment["status_id"] not in states.SETTLEABLE or payment["transaction_batch_id"]:
         return {}
@@ -142,7 +142,7 @@ def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
 
 
 def _find_error(gateway: Gateway, batch: Row) -> str | None:
-    """Return why the settlement of a batch fails; None if it does not."""
+    """Find why the settlement of a batch fails; None if it does not."""
     amounts = [row["transaction_amount"] for row in _open_payments(gateway, batch)]
     if amounts and (message := BATCH_ERRORS.get(amounts[-1])):
         return message
@@ -195,7 +195,7 @@ def advance_bank_payments(gateway: Gateway, day: date) -> None:
 
 
 def _is_partial_refund(gateway: Gateway, row: Row) -> bool:
-    """Return whether a bank payment refunds only a part of another."""
+    """Whether a bank payment refunds only a part of another."""
     if row["type_id"] != TransactionType.REFUND or row["previous_transaction_id"] is None:
         return False
     previous = gateway.store.find(TRANSACTION, id=row["previous_transaction_id"])

@@ -50,7 +50,7 @@ async def get_file(context: RequestContext) -> Response:
 
 
 def _read_query(context: RequestContext) -> int:
-    """Return the time from which on transactions are wanted."""
+    """Read the time from which on transactions are wanted."""
     problems, since = Problems(), 0
     if context.query.get("location_id") != context.user["location_id"]:
         problems.add_invalid("location_id")
@@ -133,7 +133,7 @@ def _brand(context: RequestContext, transaction: Row) -> str:
 
 
 def _read_data(context: RequestContext, body: Row, brand: str) -> Row:
-    """Return valid data in the form of responses: each field of the brand, null if it is left out."""
+    """Read valid data in the form of responses: each field of the brand, null if it is left out."""
     problems = Problems()
     lines = body.pop("line_items", None)
     data = _read_part(context, LEVEL3_DATA[brand], body, "level3_data", problems)
@@ -149,7 +149,7 @@ def _read_data(context: RequestContext, body: Row, brand: str) -> Row:
 
 
 def _read_part(context: RequestContext, table: Table, body: Any, path: str, problems: Problems) -> Row:
-    """Return the fields of one object, and add its problems under `path`."""
+    """Read the fields of one object, and add its problems under `path`."""
     if not isinstance(body, dict):
         problems.add(path, "Line item record details missing")
         return {}

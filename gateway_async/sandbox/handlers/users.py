@@ -36,7 +36,7 @@ async def get_self(context: RequestContext) -> Response:
 
 
 async def create(context: RequestContext) -> Response:
-    """Handle POST /v2/users. The user belongs to its primary location, by default that of the caller."""
+    """Handle POST /v2/users. The user belongs to its primary location, by default the caller's."""
     values, problems = await read_new(context, USER)
     values["primary_location_id"] = values.get("primary_location_id") or context.user["location_id"]
     _find_named(context, LOCATION, "primary_location_id", values, problems)
@@ -92,7 +92,7 @@ async def delete_role(context: RequestContext) -> Response:
 
 
 def _find_named(context: RequestContext, table: Table, field: str, values: Row, problems: Problems) -> Row | None:
-    """Return the record whose id a field holds, if the caller sees it."""
+    """Find the record whose id a field holds, if the caller sees it."""
     if values.get(field) is None:
         return None
     row = find_visible(context.gateway.store, table, context.user, "id", values[field])
@@ -130,7 +130,7 @@ def _check_password(caller: Row, row: Row, values: Row, problems: Problems) -> N
 
 
 def _password_changes(caller: Row, row: Row, values: Row) -> Row:
-    """Return what a new password changes in a user besides itself."""
+    """What a new password changes in a user besides itself."""
     if values.get("password") is None:
         return {}
     previous = [values["password"], *_previous_passwords(row)][:_REMEMBERED_PASSWORDS]
@@ -146,7 +146,7 @@ def _is_own(caller: Row, row: Row) -> bool:
 
 
 def _previous_passwords(row: Row) -> list[str]:
-    """Return the last passwords, newest first. The list of a user that the sandbox made lacks its first one."""
+    """The last passwords, newest first. The list of a user that the sandbox made lacks its first one."""
     previous: list[str] = json.loads(row.get("previous_passwords") or "[]")
     current = row.get("password")
     return previous if current is None or current in previous else [current, *previous]

@@ -28,7 +28,7 @@ def with_request_guards(app: ASGIApp, hosts: Collection[str]) -> ASGIApp:
 
     Args:
         app: The application.
-        hosts: The names by which the sandbox may be addressed, besides IP addresses and localhost.
+        hosts: Host names that the sandbox also answers to, besides IP addresses and localhost.
     """
     allowed = {host.lower() for host in hosts}
 
@@ -43,7 +43,7 @@ def with_request_guards(app: ASGIApp, hosts: Collection[str]) -> ASGIApp:
 
 
 def _find_problem(method: str, headers: Headers, allowed: Collection[str]) -> tuple[int, str] | None:
-    """Return the status and the message of a refusal."""
+    """Find the status and the message of a refusal."""
     host = headers.get("host", "")
     if len(headers.getlist("host")) > 1 or not _is_allowed(host, allowed):
         return 421, "The Host header names another host. A name of this machine is allowed by --allow-host."
@@ -58,7 +58,7 @@ def _find_problem(method: str, headers: Headers, allowed: Collection[str]) -> tu
 
 
 def _is_allowed(host: str, allowed: Collection[str]) -> bool:
-    """Return whether a Host header names this machine.
+    """Whether a Host header names this machine.
 
     A name that a foreign site controls may resolve to this machine. An address cannot.
     """

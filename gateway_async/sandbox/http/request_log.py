@@ -135,7 +135,7 @@ def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
 
 
 def _problem(body: bytes) -> str:
-    """Return the messages of an error response."""
+    """The messages of an error response."""
     try:
         content: Any = msgspec.json.decode(body) if body else {}
     except msgspec.DecodeError:

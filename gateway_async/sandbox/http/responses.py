@@ -116,7 +116,7 @@ class Problems:
             self._by_field[f"{path}.{field}"] += messages
 
     def by_field(self) -> dict[str, list[str]]:
-        """Return the messages by field name."""
+        """The messages by field name."""
         return dict(self._by_field)
 
     def raise_if_any(self) -> None:

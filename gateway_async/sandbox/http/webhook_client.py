@@ -79,7 +79,7 @@ def read_hosts(hosts: Collection[str]) -> frozenset[str]:
 class WebhookClient:
     """Sends postbacks; several can be in progress at once.
 
-    `hosts` is the result of `read_hosts`: allowed names and addresses besides those of this machine.
+    `hosts` is the result of `read_hosts`: allowed names and addresses besides this machine.
     """
 
     def __init__(self, hosts: frozenset[str] = frozenset()) -> None:
@@ -120,7 +120,7 @@ class WebhookClient:
         return await transport.handle_async_request(request)
 
     async def _addresses(self, url: httpx.URL) -> Sequence[str]:
-        """Return the addresses to try, in order."""
+        """The addresses to try, in order."""
         host = _normalize(_host_of(url))
         if host in self._hosts:
             return await _resolve(host, url.port or 0)
@@ -199,7 +199,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_reserved(host: str) -> bool:
-    """Return whether an allowed name must not lead to an address.
+    """Whether an allowed name must not lead to an address.
 
     Clouds offer metadata, with credentials, at a link-local address. An address that the user has allowed itself is not
     checked.

@@ -71,13 +71,13 @@ _HOSTED_FORMS = frozenset({"accountform", "payform"})
 
 
 def in_query(name: str, schema: Schema, description: str = "", *, required: bool = False) -> Schema:
-    """Return a parameter of the query."""
+    """A parameter of the query."""
     parameter: Schema = {"name": name, "in": "query", "required": required, "schema": schema}
     return parameter | ({"description": description} if description else {})
 
 
 def describe_path_id(path: str) -> list[Schema]:
-    """Return the parameters of a path, such as `{id}`."""
+    """Describe the parameters of a path, such as `{id}`."""
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for name in names
@@ -85,7 +85,7 @@ def describe_path_id(path: str) -> list[Schema]:
 
 
 def describe_expand(plural: str) -> list[Schema]:
-    """Return the parameter `expand` of a record type, if it has relations."""
+    """Describe the parameter `expand` of a record type, if it has relations."""
     names = sorted(EXPANDS.get(plural, {}))
     if not names:
         return []
@@ -95,7 +95,7 @@ def describe_expand(plural: str) -> list[Schema]:
 
 
 def describe_record_query(table: Table) -> list[Schema]:
-    """Return the parameters with which a path may have an integrator id."""
+    """Describe the parameters with which a path may have an integrator id."""
     if not table.api_id:
         return []
     meaning = f"1 if the path has a `{table.api_id}` instead of the system id."
@@ -106,7 +106,7 @@ def describe_record_query(table: Table) -> list[Schema]:
 
 
 def describe_list(table: Table, *, as_file: bool = True) -> list[Schema]:
-    """Return the parameters of a list: pages, order and a filter for each field."""
+    """Describe the parameters of a list: pages, order and a filter for each field."""
     pages = [
         in_query("page", _POSITIVE, "From 1."),
         in_query("page_size", _POSITIVE, f"{table.page_size} by default, {LARGEST_PAGE_SIZE} at most."),
@@ -137,17 +137,17 @@ def as_json(schema: Schema, description: str) -> Schema:
 
 
 def empty() -> Schema:
-    """Return the response without a body."""
+    """The response without a body."""
     return {"description": HTTPStatus.NO_CONTENT.phrase}
 
 
 def describe_page(plural: str, record: str) -> Schema:
-    """Return the schema of a page of a list."""
+    """Describe the schema of a page of a list."""
     return close({plural: {"type": "array", "items": refer(record)}, "meta": refer("Meta")})
 
 
 def describe_errors(*statuses: int) -> dict[str, Schema]:
-    """Return references to the responses of errors."""
+    """Describe references to the responses of errors."""
     return {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
 
 
@@ -170,7 +170,7 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
 
 
 def describe_security(operation: str) -> list[dict[str, list[str]]]:
-    """Return the combinations of credentials that an operation accepts."""
+    """Describe the combinations of credentials that an operation accepts."""
     segment = segment_of(operation.split()[1])
     if operation == FOR_ANYONE:
         return _requirements((), ("developerId",))

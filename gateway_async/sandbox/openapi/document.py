@@ -53,7 +53,7 @@ _CHANGING = ("POST", "PUT")
 
 
 def _describe_control_paths() -> dict[str, Schema]:
-    """Return the path items of the control calls."""
+    """Describe the path items of the control calls."""
     return {
         path: {method.lower(): _describe(method, path, call) for method, call in calls.items()}
         for path, calls in CONTROL_CALLS.items()
@@ -87,7 +87,7 @@ def _operation_id(method: str, path: str) -> str:
 
 
 def _inline(fields: Any) -> Schema:
-    """Return the schema of a type without references to definitions."""
+    """The schema of a type without references to definitions."""
     (schema,), definitions = msgspec.json.schema_components([fields], ref_template="{name}")
     inlined: Schema = _replace_decimals(definitions[schema["$ref"]])
     del inlined["title"]  # the name of the Python type

@@ -125,14 +125,14 @@ def _as_hex(fields: Any) -> dict[str, str]:
 
 
 def _path_values(gateway: Gateway, path: str) -> dict[str, str]:
-    """Return the newest ids for a path, by their names in it."""
+    """The newest ids for a path, by their names in it."""
     names = re.findall(r"\{(\w+)\}", path)
     tables = {"id": BY_PLURAL.get(path.split("/")[2]), "file_id": BY_PLURAL["files"]} if names else {}
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 
 def _body(known: dict[str, Any], operation: Schema, schema: Schema) -> Any:
-    """Return a minimal valid body, from `_known_values`. The description of a control call contains one."""
+    """A minimal valid body, from `_known_values`. The description of a control call contains one."""
     name, description = operation["operationId"], operation.get("description", "")
     if "properties" not in schema or not schema.get("required"):
         return _MORE.get(name) or _find_object(description)
@@ -157,7 +157,7 @@ def _make_record(known: dict[str, Any], operation_id: str, schema: Schema) -> di
 
 
 def _known_values(gateway: Gateway) -> dict[str, Any]:
-    """Return the values of required fields, with the ids of this sandbox."""
+    """The values of required fields, with the ids of this sandbox."""
     info, today = gateway.info, gateway.clock.date().date()
     return {
         **_VALUES,
@@ -177,7 +177,7 @@ def _known_values(gateway: Gateway) -> dict[str, Any]:
 
 
 def _newest(gateway: Gateway, table: Table | None) -> str:
-    """Return the id of the newest record in the first location; a placeholder without one."""
+    """The id of the newest record in the first location; a placeholder without one."""
     if table is None:
         return ""
     if table is LOCATION:
@@ -188,7 +188,7 @@ def _newest(gateway: Gateway, table: Table | None) -> str:
 
 
 def _find_object(description: str) -> Any:
-    """Return the JSON object in a description; an empty one without it."""
+    """Find the JSON object in a description; an empty one without it."""
     found = _OBJECT.search(description)
     try:
         return json.loads(found[0]) if found else {}

@@ -80,10 +80,10 @@ class ActionDescription:
     Attributes:
         summary: A few words in the imperative.
         responses: The responses by status, without the errors.
-        query: The parameters of the query, besides `expand` and those of an integrator id.
+        query: The parameters of the query, besides `expand` and an integrator id's.
         body: The body by content type; empty without one.
         description: What else there is to know.
-        errors: The statuses of errors, besides those of every operation.
+        errors: The statuses of errors, besides the ones that every operation has.
     """
 
     summary: str
@@ -200,7 +200,7 @@ ACTIONS |= {
 
 
 def describe_paths() -> dict[str, Schema]:
-    """Return the path items of the gateway's own endpoints."""
+    """Describe the path items of the gateway's own endpoints."""
     paths: dict[str, Schema] = {}
     for path, handlers in (ROUTES | FORMS).items():
         item = {method.lower(): _describe(method, path) for method in handlers}
@@ -237,7 +237,7 @@ def query_names(method: str, path: str) -> frozenset[str]:
 
 
 def family(path: str) -> str:
-    """Return the name under which an operation is listed."""
+    """The name under which an operation is listed."""
     segment = segment_of(path)
     return (_FAMILIES.get(segment) or plural_name(segment)).capitalize()
 

@@ -52,12 +52,12 @@ _IN_PARTS = (ITEMS, TAGS, OBJECT, AMOUNTS)
 
 
 def segment_of(path: str) -> str:
-    """Return the segment of a path that names the record type."""
+    """The segment of a path that names the record type."""
     return path.removeprefix("/v2").split("/")[1]
 
 
 def schema_name(plural: str) -> str:
-    """Return the name of the schema of a record type: `accountvaults` is "AccountVault"."""
+    """The name of the schema of a record type: `accountvaults` is "AccountVault"."""
     return NAMES[plural].title().replace(" ", "")
 
 
@@ -68,7 +68,7 @@ def with_article(plural: str) -> str:
 
 
 def plural_name(plural: str) -> str:
-    """Return the name of several records: "contacts", "transaction batches"."""
+    """The name of several records: "contacts", "transaction batches"."""
     name = NAMES[plural]
     if name == "file storage":
         return name
@@ -76,7 +76,7 @@ def plural_name(plural: str) -> str:
 
 
 def operation_id(summary: str) -> str:
-    """Return the id of an operation: "Create a contact" is `createContact`."""
+    """The id of an operation: "Create a contact" is `createContact`."""
     first, *others = [word for word in summary.split() if word not in ("a", "an", "the")]
     return first.lower() + "".join(word[0].upper() + word[1:] for word in others)
 
@@ -149,7 +149,7 @@ _SHOWN: dict[Kind, Schema] = {
 
 
 def _describe_accepted(field: Field) -> Schema:
-    """Return the schema of a field in a request. Null clears it, unless it is required."""
+    """Describe the schema of a field in a request. Null clears it, unless it is required."""
     schema = _describe_value(field)
     if field.references:
         schema = schema | {"description": f"The id of one of the {field.references}."}
@@ -157,7 +157,7 @@ def _describe_accepted(field: Field) -> Schema:
 
 
 def _describe_shown(field: Field) -> Schema:
-    """Return the schema of a field in a response; kinds of a single table are text."""
+    """Describe the schema of a field in a response; kinds of a single table are text."""
     return _SHOWN.get(field.kind, _SHOWN[kinds.TEXT])
 
 
@@ -205,12 +205,12 @@ def wrap(name: str, schema: Schema) -> Schema:
 
 
 def refer(name: str) -> Schema:
-    """Return a reference to a schema of the document."""
+    """A reference to a schema of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def describe_body(table: Table, method: str) -> Schema:
-    """Return the schema of the record in the body of a request.
+    """Describe the schema of the record in the body of a request.
 
     Further fields are ignored, so the schema does not forbid them.
     """
@@ -221,12 +221,12 @@ def describe_body(table: Table, method: str) -> Schema:
 
 
 def describe_fields(table: Table) -> Schema:
-    """Return the schema of an object with the fields of a table alone."""
+    """Describe the schema of an object with the fields of a table alone."""
     return close({name: _describe_shown(field) for name, field in table.shown.items()})
 
 
 def describe_record(table: Table) -> Schema:
-    """Return the schema of a record in a response."""
+    """Describe the schema of a record in a response."""
     fields = {name: _describe_shown(field) for name, field in table.shown.items()}
     computed: dict[str, Schema] = {name: {} for name in COMPUTED.get(table.plural, {})}
     always = fields | _ADDED.get(table, {}) | computed
@@ -238,7 +238,7 @@ def describe_record(table: Table) -> Schema:
 
 
 def describe_variants() -> dict[str, Schema]:
-    """Return the schemas of records that differ from their table."""
+    """Describe the schemas of records that differ from their table."""
     invoice, payment = describe_record(QUICK_INVOICE), describe_record(TRANSACTION)
     invoice["properties"]["active"] = invoice["properties"].pop("is_active")
     invoice["properties"]["transactions"] = {"type": "array", "items": refer(schema_name(TRANSACTION.plural))}
@@ -261,7 +261,7 @@ def make_form(properties: dict[str, Schema], *required: str, patterns: dict[str,
 
 
 def describe_form(table: Table) -> Schema:
-    """Return a record with files as a form: `quickinvoice[title]`, `quickinvoice[item_list][Tea]`."""
+    """Describe a record with files as a form: `quickinvoice[title]`, `quickinvoice[item_list][Tea]`."""
     name = table.singular
     fields = [field for field in table.fields if "POST" in field.settable and field.kind not in _IN_PARTS]
     texts = {f"{name}[{field.name}]": _describe_form_text(field) for field in fields}
@@ -275,7 +275,7 @@ def describe_form(table: Table) -> Schema:
 
 
 def _describe_form_text(field: Field) -> Schema:
-    """Return the forms of a value that are text."""
+    """Describe the forms of a value that are text."""
     schema = _describe_accepted(field)
     if "enum" in schema:
         return {"enum": [value for value in schema["enum"] if isinstance(value, str)]}

@@ -102,7 +102,7 @@ def _show_body(message: LoggedMessage, content_type: Message) -> ShownMessage:
 
 
 def _announced_length(message: LoggedMessage) -> int | None:
-    """Return the length that the headers name; None for a body without a length."""
+    """The length that the headers name; None for a body without a length."""
     headers = {name.lower(): value for name, value in message.headers}
     if b"transfer-encoding" in headers:
         return None

@@ -46,7 +46,7 @@ async def show_example_document(request: PageRequest) -> Response:
 
 
 def _credentials(gateway: Gateway) -> dict[str, str]:
-    """Return the credentials of this sandbox, by the names of the security schemes."""
+    """The credentials of this sandbox, by the names of the security schemes."""
     info, timestamp = gateway.info, str(gateway.clock.timestamp())
     return {
         "developerId": info.developer_id,

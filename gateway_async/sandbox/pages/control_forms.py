@@ -123,7 +123,7 @@ def _parameters(control: Control, given: Sequence[str]) -> list[Parameter]:
 
 
 def _read_help(control: Control) -> dict[str, str]:
-    """Return the descriptions of the arguments in a docstring, in the words of a form."""
+    """Read the descriptions of the arguments in a docstring, in the words of a form."""
     section = (getdoc(control) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     found = ((name, " ".join(text.split())) for name, text in _ARGUMENT.findall(section))
     return {name: re.sub(r"\bNone\b", "an empty field", text) for name, text in found}
@@ -153,7 +153,7 @@ def _make_field(
 
 
 def _types_of(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the types of an argument, of which None may be one."""
+    """The types of an argument, of which None may be one."""
     annotation = parameter.annotation
     return (annotation,) if get_origin(annotation) in (None, Literal) else get_args(annotation)
 

@@ -1,4 +1,4 @@
-"""Server-sent events, by which an open page learns that it has to be loaded again.
+"""Server-sent events, which tell an open page to load again.
 
 An event has the name of what changed, and no content. A page asks for the parts of it that show this.
 """

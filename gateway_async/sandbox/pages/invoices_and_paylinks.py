@@ -40,11 +40,11 @@ class BillType:
     takes_api_id: bool = False
 
     def find_in_path(self, request: PageRequest) -> "Bill | None":
-        """Return the bill whose id is in the path."""
+        """Find the bill whose id is in the path."""
         return self._find(request, unquote(request.parameter("id")))
 
     def find_in_query(self, request: PageRequest) -> "Bill | None":
-        """Return the bill whose id is in the query."""
+        """Find the bill whose id is in the query."""
         return self._find(request, request.query(self.parameter))
 
     def _find(self, request: PageRequest, bill_id: str) -> "Bill | None":
@@ -85,7 +85,7 @@ class Bill:
         return self.row["title"] if self.type is INVOICES else self.row["description"] or "Payment"
 
     def text(self, name: str) -> str:
-        """Return a text of an invoice; a paylink has none of them."""
+        """A text of an invoice; a paylink has none of them."""
         return self.row.get(name) or ""
 
     @property
@@ -126,14 +126,14 @@ class Bill:
         return bool(self.row.get("display_product_transaction_receipt_details", 1))
 
     def find_required_fields(self, gateway: Gateway) -> set[str]:
-        """Return the further fields that a bank payment needs."""
+        """Find the further fields that a bank payment needs."""
         return find_required_fields(gateway, self.row)
 
     def find_merchant(self, gateway: Gateway) -> str:
-        """Return the name of the location that asks for the payment."""
+        """Find the name of the location that asks for the payment."""
         location = gateway.store.find(LOCATION, id=self.row["location_id"])
         return str(location["name"]) if location else ""
 
     def find_files(self, gateway: Gateway) -> list[Row]:
-        """Return the attached files, oldest first."""
+        """Find the attached files, oldest first."""
         return gateway.store.select(QUICK_INVOICE_FILE, f"quick_invoice_id = ? AND {ALIVE} ORDER BY id", (self.id,))

@@ -67,7 +67,7 @@ _STRUCTURED = re.compile(r"\s*[\[{]|\w+://[^?]*\?")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether values under a name are secrets; the name may have a group, as in `contact[ssn]`."""
+    """Whether values under a name are secrets; the name may have a group, as in `contact[ssn]`."""
     return any(map(_is_secret_part, re.split(r"[\[\].]", name)))
 
 

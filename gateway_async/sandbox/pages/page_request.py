@@ -36,7 +36,7 @@ class PageRequest:
     form: dict[str, str] = attrs.field(factory=dict)
 
     def parameter(self, name: str) -> str:
-        """Return a part of the path, such as the id in `/terminals/{id}`."""
+        """A part of the path, such as the id in `/terminals/{id}`."""
         return str(self.http_request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:
@@ -44,7 +44,7 @@ class PageRequest:
         return self.http_request.query_params.get(name, default)
 
     def page_number(self) -> int:
-        """Return the number of the requested page of a list, from 1."""
+        """The number of the requested page of a list, from 1."""
         text = self.query("page", "1")
         return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
 

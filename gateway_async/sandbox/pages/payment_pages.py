@@ -89,7 +89,7 @@ class _Sample:
     needs_billing: bool = False
 
     def is_usable(self, bill: Bill) -> bool:
-        """Return whether a bill takes the method, the fields and the amount."""
+        """Whether a bill takes the method, the fields and the amount."""
         if self.method not in bill.methods or (self.needs_billing and not bill.shows_billing):
             return False
         smallest, largest = bill.limits
@@ -158,7 +158,7 @@ class _Entry:
 
 @attrs.frozen
 class PaymentViews:
-    """The pages of invoices, or those of paylinks."""
+    """The pages of invoices or paylinks."""
 
     type: BillType
 
@@ -251,7 +251,7 @@ def _show_unavailable(request: PageRequest, status: int, bill_type: BillType, bi
 
 
 def _read_entry(request: PageRequest) -> _Entry:
-    """Return the entry that the query chooses: a sample, or a payment method alone."""
+    """Read the entry that the query chooses: a sample, or a payment method alone."""
     sample = _SAMPLES.get(request.query("use"))
     return _Entry(sample.method, sample.fields, is_sample=True) if sample else _Entry(request.query("method"))
 
@@ -302,7 +302,7 @@ def _normalize(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _reword(problems: Mapping[str, Sequence[str]], method: str) -> dict[str, str]:
-    """Return the problems of a request in the form's words and order."""
+    """The problems of a request in the form's words and order."""
     labels = {**_LABELS[method], **{name: label(name) for name in problems if name not in _LABELS[method]}}
     return {
         name: " ".join(problems[name]).replace(label(name), text).replace("MMYY", "MM/YY")

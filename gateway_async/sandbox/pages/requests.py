@@ -48,7 +48,7 @@ class ShownRequest:
     amount: str
 
     def has(self, text: str) -> bool:
-        """Return whether a text is in what the list shows."""
+        """Whether a text is in what the list shows."""
         entry = self.entry
         shown = (f"{entry.method} {entry.path}", str(entry.status_code), self.api_id, self.record_id, self.amount)
         return any(text.lower() in each.lower() for each in shown)
@@ -109,7 +109,7 @@ async def show(request: PageRequest) -> Response:
 
 
 def is_control_call(entry: LoggedRequest) -> bool:
-    """Return whether a request was for the sandbox itself."""
+    """Whether a request was for the sandbox itself."""
     return entry.path.startswith("/_sandbox")
 
 
@@ -132,12 +132,12 @@ def describe_request(entry: LoggedRequest) -> ShownRequest:
 
 
 def _read_form(message: LoggedMessage) -> dict[str, str]:
-    """Return the masked fields of a form; `quickinvoice[title]` is the field `title`."""
+    """Read the masked fields of a form; `quickinvoice[title]` is the field `title`."""
     return {part.name.rpartition("[")[2].rstrip("]"): part.text for part in show_message(message).parts}
 
 
 def _read_record(body: Any) -> tuple[str, dict[str, Any]]:
-    """Return the wrapper and the record of a body; a control call has no wrapper."""
+    """Read the wrapper and the record of a body; a control call has no wrapper."""
     if not isinstance(body, dict):
         return "", {}
     return next(((name, value) for name, value in body.items() if isinstance(value, dict)), ("", body))

@@ -73,7 +73,7 @@ def _show_clock(request: PageRequest, problem: str = "") -> Response:
 
 
 def _read_time(form: dict[str, str], now: datetime) -> float:
-    """Return the time that the form asks for, in Unix seconds."""
+    """Read the time that the form asks for, in Unix seconds."""
     match form.get("to", ""):
         case "hour":
             return (now + timedelta(hours=1)).timestamp()

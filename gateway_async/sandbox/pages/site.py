@@ -85,7 +85,7 @@ def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
 
 
 def _is_opened_by_a_browser(scope: Scope) -> bool:
-    """Return whether a person has opened an address that is not an endpoint."""
+    """Whether a person has opened an address that is not an endpoint."""
     if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].split("/")[1] in _ENDPOINTS:
         return False
     return "text/html" in Headers(scope=scope).get("accept", "")

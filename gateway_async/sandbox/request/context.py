@@ -39,7 +39,7 @@ class RequestContext:
     request: Request
 
     def path_id(self, name: str = "id") -> str:
-        """Return an id from the path, percent-decoded.
+        """An id from the path, percent-decoded.
 
         Raises:
             RefusedError: 404, the id is not UTF-8, so no record can have it.
@@ -50,7 +50,7 @@ class RequestContext:
             raise RefusedError(404, "The record cannot be found.") from None
 
     async def read_record(self, wrapper: str) -> Row:
-        """Return the object under the wrapper key of the body.
+        """Read the object under the wrapper key of the body.
 
         Raises:
             RefusedError: 400 or 413; the body has no such object or is too large.
@@ -65,7 +65,7 @@ class RequestContext:
 
 
 def read_query(request: Request) -> dict[str, str]:
-    """Return the query parameters.
+    """Read the query parameters.
 
     Raises:
         RefusedError: 400, the query is not UTF-8.

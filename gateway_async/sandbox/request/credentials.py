@@ -60,7 +60,7 @@ class Scheme:
 
 
 def authenticate(gateway: Gateway, operation: str, headers: CredentialValues, query: CredentialValues) -> Caller:
-    """Return the user who sent a request, such as `GET /v2/contacts/{id}`.
+    """The user who sent a request, such as `GET /v2/contacts/{id}`.
 
     The user is empty for operations that need only a developer id.
 
@@ -179,7 +179,7 @@ def _equal(given: str, expected: str) -> bool:
 
 
 def find_token(gateway: Gateway, token: str, trigger: TokenTrigger) -> Row | None:
-    """Return the stored token if its state allows the trigger."""
+    """Find the stored token if its state allows the trigger."""
     row = gateway.store.find(TOKEN, id=token_digest(token))
     return row if row and allows(trigger, row, gateway.clock.now()) else None
 
@@ -190,5 +190,5 @@ def extend_token(gateway: Gateway, row: Row) -> None:
 
 
 def token_digest(token: str) -> str:
-    """Return the id of a stored token."""
+    """The id of a stored token."""
     return sha256(token.encode()).hexdigest()

@@ -1,6 +1,6 @@
 """The `expand` parameter, which adds related data to records.
 
-The data files say what each record type can include, and where it comes from. The names are those of the contract's
+The data files say what each record type can include, and where it comes from. The names are the contract's
 "Endpoints". Data that the sandbox does not have is null or empty. What the files call `code` is here.
 """
 
@@ -128,7 +128,7 @@ def _find_file_storage(gateway: Gateway, location: Row) -> Row | None:
 
 
 def _find_signature(resource: str) -> Expand:
-    """Return the newest signature of a record."""
+    """Find the newest signature of a record."""
 
     def find(gateway: Gateway, row: Row) -> Row | None:
         found = gateway.store.filter(SIGNATURE, resource=resource, resource_id=row["id"])

@@ -53,7 +53,7 @@ class _Parser(MultiPartParser):
 
 
 def is_form(request: Request) -> bool:
-    """Return whether a request carries a multipart form."""
+    """Whether a request carries a multipart form."""
     return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 

@@ -68,7 +68,7 @@ class Listing:
         return store.select(self.table, rest, (*self.values, self.page_size, skipped)), total
 
     def meta(self, url: str, total: int) -> Row:
-        """Return the `meta` object of the response to a list at `url`."""
+        """The `meta` object of the response to a list at `url`."""
         pages = ceil(total / self.page_size)
         links = {"self": self._link(url, self.page)}
         if self.page < pages:
@@ -136,7 +136,7 @@ def _read_order(table: Table, text: str, problems: Problems) -> dict[str, str]:
 
 
 def _sql(field: Field, now: datetime) -> str:
-    """Return the SQL of a column."""
+    """The SQL of a column."""
     return field.column.format(year=now.year, month=now.month) or field.name
 
 
@@ -210,7 +210,7 @@ def _read_bound(field: Field, text: str) -> Any:
 
 
 def read_time(text: str) -> int:
-    """Return the Unix seconds of `2025-12-31 23:59:59` in UTC.
+    """Read the Unix seconds of `2025-12-31 23:59:59` in UTC.
 
     Raises:
         ValueError: The text has another form.

@@ -27,7 +27,7 @@ _YES, _NO = frozenset({"1", "true"}), frozenset({"0", "false", ""})
 
 
 def visible(table: Table, user: Row) -> Condition:
-    """Return the condition for the records that a user sees."""
+    """The condition for the records that a user sees."""
     own = user["location_id"]
     if table.plural not in _OF_LOCATIONS_BELOW:
         return "location_id = ?", (own,)
@@ -35,7 +35,7 @@ def visible(table: Table, user: Row) -> Condition:
 
 
 def find_visible(store: Store, table: Table, user: Row, column: str, value: str) -> Row | None:
-    """Return the record with a column value if the user sees it, even if it was deleted."""
+    """Find the record with a column value if the user sees it, even if it was deleted."""
     condition, values = visible(table, user)
     return store.find_where(table, f"{column} = ? AND {condition}", (value, *values))
 
@@ -90,7 +90,7 @@ def make_links(gateway: Gateway, table: Table, row: Row) -> Row:
 
 
 def find_record(context: RequestContext, table: Table) -> Row:
-    """Return the record that the path names.
+    """Find the record that the path names.
 
     The path has its system id or its integrator id. An integrator id needs the query `?api_id=1&location_id=…`.
 
@@ -108,7 +108,7 @@ def find_record(context: RequestContext, table: Table) -> Row:
 
 
 async def read_new(context: RequestContext, table: Table) -> tuple[Row, Problems]:
-    """Return the fields of the body of a POST, with their problems.
+    """Read the fields of the body of a POST, with their problems.
 
     Raises:
         RefusedError: 400 or 413; the body has no record or is too large.
@@ -118,7 +118,7 @@ async def read_new(context: RequestContext, table: Table) -> tuple[Row, Problems
 
 
 async def read_update(context: RequestContext, table: Table) -> tuple[Row, Row, Problems]:
-    """Return the named record, and the fields of the body.
+    """Read the named record, and the fields of the body.
 
     Raises:
         RefusedError: As in `read_new` and `find_record`.
@@ -150,7 +150,7 @@ def delete_record(context: RequestContext, table: Table, row: Row) -> None:
 
 
 def _id_column(context: RequestContext, table: Table) -> str:
-    """Return the column of the id in the path: the system id, or the integrator id."""
+    """The column of the id in the path: the system id, or the integrator id."""
     flag = context.query.get("api_id", "").lower()
     problems = Problems()
     if flag not in _YES | _NO:

@@ -24,7 +24,7 @@ _USER = ("id", "username", "first_name", "last_name")
 
 
 def find_tags(gateway: Gateway, user: Row, values: Row) -> Row:
-    """Return the stored form of `tags`: ids instead of titles, if given."""
+    """Find the stored form of `tags`: ids instead of titles, if given."""
     if values.get("tags") is None:
         return {}
     titles = dict.fromkeys(json.loads(values["tags"]))
@@ -43,7 +43,7 @@ def _find_or_create(gateway: Gateway, user: Row, title: str) -> str:
 
 
 def find_surcharge(gateway: Gateway, row: Row) -> Row | None:
-    """Return the surcharge of a transaction's merchant account, if it has one."""
+    """Find the surcharge of a transaction's merchant account, if it has one."""
     product = gateway.store.find(PRODUCT_TRANSACTION, id=row["product_transaction_id"])
     return show_surcharge(product) if product else None
 
@@ -68,14 +68,14 @@ def show_level3(gateway: Gateway, row: Row) -> Row | None:
 
 
 def amount_charged(row: Row) -> int:
-    """Return the cents charged: of a partial approval, the approved part."""
+    """The cents charged: of a partial approval, the approved part."""
     amount: int = row["transaction_amount"]
     partial = row["reason_code_id"] == ReasonCode.PARTIALLY_APPROVED
     return min(amount, row["auth_amount"]) if partial else amount
 
 
 def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
-    """Return the cents that refunds of a transaction have given back."""
+    """The cents that refunds of a transaction have given back."""
     return gateway.store.total(
         TRANSACTION,
         "coalesce(sum(transaction_amount), 0)",
@@ -85,7 +85,7 @@ def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
 
 
 def is_voidable(gateway: Gateway, row: Row) -> bool:
-    """Return whether a transaction can be voided: it is not settled, and nothing of it was refunded."""
+    """Whether a transaction can be voided: it is not settled, and nothing of it was refunded."""
     return states.next_state(states.TransactionTrigger.VOID, row) is not None and not refunded_amount(
         gateway, row["id"]
     )
@@ -112,7 +112,7 @@ def log_change(gateway: Gateway, batch: Row, user: Row, changes: Row) -> None:
 
 
 def read_changelogs(gateway: Gateway, row: Row) -> list[Row]:
-    """Return the change log of a batch."""
+    """Read the change log of a batch."""
     entries = gateway.store.select(CHANGELOG, "model_id = ? ORDER BY id DESC", (row["id"],))
     return [CHANGELOG.show(entry) | {"user": _show_user(gateway, entry["user_id"])} for entry in entries]
 

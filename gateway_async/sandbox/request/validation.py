@@ -49,7 +49,7 @@ def _show(names: Iterable[str]) -> str:
 def read_fields(
     table: Table, body: Row, problems: Problems, *, current: Row | None = None, strict: bool = False
 ) -> Row:
-    """Return the valid fields of a body in stored form.
+    """Read the valid fields of a body in stored form.
 
     `current` is the stored record that a PUT changes; None for a POST. `strict` makes an unknown field a problem.
     """
@@ -85,7 +85,7 @@ def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> No
 
 
 def _is_unchanged(table: Table, field: Field, value: Any, current: Row | None) -> bool:
-    """Return whether a field that cannot be set is harmless.
+    """Whether a field that cannot be set is harmless.
 
     It has the stored value, or is computed for each response.
     """

@@ -43,7 +43,7 @@ def _mask(_secret: Any) -> str:
 class SandboxInfo:
     """The address of a sandbox, a user's credentials and ids.
 
-    The ids are those of the user's location. The repr masks the secrets.
+    The ids belong to the user's location. The repr masks the secrets.
     """
 
     base_url: str
@@ -61,7 +61,7 @@ class SandboxInfo:
     terminal_id: str
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that `AsyncGateway.from_env()` reads, with the secrets."""
+        """The variables that `AsyncGateway.from_env()` reads, with the secrets."""
         return {f"GATEWAY_{name.upper()}": getattr(self, name) for name in _IN_ENVIRONMENT} | {
             "GATEWAY_ALLOW_HTTP": "1"
         }
@@ -79,7 +79,7 @@ class IdGenerator:
         self._last = int(last[:_TIME_DIGITS] or "0", 16)
 
     def new(self) -> str:
-        """Return a new, unused id. No message masks it as a card number."""
+        """A new, unused id. No message masks it as a card number."""
         self._last = max(self._last + 1, int(self._clock.now() * 1000) << 16)
         while _LIKE_CARD.search(name := f"{self._last:0{_TIME_DIGITS}x}{secrets.token_hex(4)}"):
             self._last += 1
@@ -141,7 +141,7 @@ class Gateway:
             self.info = attrs.evolve(self.info, **{name: user[name] for name in _CREDENTIALS})
 
     def find_known(self, table: Table, record_id: str) -> Row:
-        """Return the record with an id.
+        """Find the record with an id.
 
         Raises:
             UnknownRecordError: No record has it.
@@ -152,7 +152,7 @@ class Gateway:
         return row
 
     def new_row(self, table: Table, user: Row, values: Row) -> Row:
-        """Return a new record: defaults, values, an id, timestamps and the creator."""
+        """A new record: defaults, values, an id, timestamps and the creator."""
         now = self.clock.timestamp()
         row: Row = {field.name: field.default for field in table.stored}
         known = {"created_user_id": user.get("id"), "modified_user_id": user.get("id")} | values
@@ -173,7 +173,7 @@ class Gateway:
         return row | changes
 
     def is_taken(self, table: Table, location_id: str, api_id: str, *, except_id: str | None = None) -> bool:
-        """Return whether an integrator id is in use in a location.
+        """Whether an integrator id is in use in a location.
 
         A record or a waiting request may use it. The record with the id `except_id` does not count. Router requests
         share the integrator ids of the records that they create. The integrator id of a location is unique everywhere.

@@ -25,7 +25,7 @@ class LiveUpdates:
         self._changed.clear()  # …but not tasks that start to wait later
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each topic, as text for a URL."""
+        """The version of each topic, as text for a URL."""
         return {topic: str(version) for topic, version in self._versions.items()}
 
     async def wait(self, seen: dict[str, str]) -> None:

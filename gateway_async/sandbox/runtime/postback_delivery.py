@@ -191,18 +191,18 @@ def check_format(postback_format: PostbackFormat) -> PostbackFormat:
 
 
 def read_attempts(postback: Row) -> list[Row]:
-    """Return the recorded attempts, newest last."""
+    """Read the recorded attempts, newest last."""
     attempts: list[Row] = msgspec.json.decode(postback["attempts"])
     return attempts
 
 
 def last_attempt_number(postback: Row) -> int:
-    """Return the number of the last attempt; 0 before the first."""
+    """The number of the last attempt; 0 before the first."""
     return max((attempt["number"] for attempt in read_attempts(postback)), default=0)
 
 
 def body_fields(postback: Row, number: int) -> Row:
-    """Return the four fields of the body (contract, "Events") in an attempt."""
+    """The four fields of the body (contract, "Events") in an attempt."""
     return {
         "type": postback["type"],
         "resource": postback["resource"],

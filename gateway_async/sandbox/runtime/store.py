@@ -85,7 +85,7 @@ class Store:
         self.on_change()
 
     def read_settings(self) -> dict[str, str]:
-        """Return the settings of this gateway that survive a restart."""
+        """Read the settings of this gateway that survive a restart."""
         return dict(self._connection.execute("SELECT name, value FROM settings"))
 
     def write_setting(self, name: str, value: str) -> None:
@@ -130,16 +130,16 @@ class Store:
         self._connection.execute(f"DELETE FROM {table.plural} WHERE {where}", values)  # noqa: S608  # names from our own tables
 
     def find(self, table: Table, **equal: Any) -> Row | None:
-        """Return the record with these column values. A deleted record is returned only if no other record matches."""
+        """Find the record with these column values. A deleted record is returned only if no other record matches."""
         return self.find_where(table, _all_equal(equal), tuple(equal.values()))
 
     def find_alive(self, table: Table, **equal: Any) -> Row | None:
-        """Return the record with these column values, unless it was deleted."""
+        """Find the record with these column values, unless it was deleted."""
         found = self.select(table, f"{_all_equal(equal)} AND {ALIVE} LIMIT 1", tuple(equal.values()))
         return found[0] if found else None
 
     def find_where(self, table: Table, where: str, values: Sequence[Any]) -> Row | None:
-        """Return the record that matches an SQL condition, as `find` does."""
+        """Find the record that matches an SQL condition, as `find` does."""
         found = self.select(table, f"{where} AND {ALIVE} LIMIT 1", values)
         found = found or self.select(table, f"{where} AND {_DELETED} LIMIT 1", values)
         return found[0] if found else None
@@ -162,12 +162,12 @@ class Store:
         return self.select(table, f"{_all_equal(wanted) or 1} AND {ALIVE} ORDER BY id", tuple(wanted.values()))
 
     def newest(self, tables: Iterable[Table]) -> str:
-        """Return the greatest id in the tables; empty without records."""
+        """The greatest id in the tables; empty without records."""
         found = (self._connection.execute(f"SELECT max(id) FROM {table.plural}").fetchone()[0] for table in tables)  # noqa: S608  # names from our own tables
         return max(filter(None, found), default="")
 
     def total(self, table: Table, what: str, where: str, values: Sequence[Any]) -> int:
-        """Return a count or sum over matching records."""
+        """A count or sum over matching records."""
         return int(self.query(table, (what,), where, values)[0][0])
 
     def _notify_watcher(self, table: Table, change: Change, rows: Sequence[Row]) -> None:

@@ -69,4 +69,4 @@ CREATED_RECORDS = tuple(table for table in STORED if not table.is_initial)
 """The records that requests create."""
 
 BY_PLURAL = {table.plural: table for name, table in TABLES.items() if "." not in name}
-"""The tables by path segment, also those of records that are not stored."""
+"""The tables by path segment, including records that are not stored."""

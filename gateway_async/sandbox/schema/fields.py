@@ -61,8 +61,8 @@ class Field:
         references: The plural of the record type whose id it holds, which must exist.
         target: The plural of the record type whose id it holds, also where a handler checks it.
         default: The stored value when a POST omits it.
-        column: The SQL by which lists filter and sort, where it differs from the name of a stored and shown field.
-            `{year}` and `{month}` are those of the clock.
+        column: The SQL for filters and sorting of lists, where it differs from the name of a stored and shown field.
+            `{year}` and `{month}` come from the clock.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Table:
         page_size: The default number of records on a page of a list.
         sort: The default order of a list: a field name, with a minus before it for descending order.
         subject: The path of the record that a record is about, with column names in braces; empty without one.
-        filters: The columns by which a list can be filtered; empty for every one by which it can be sorted.
+        filters: The columns that filter a list; empty if they are all that sort it.
         name: The name of one record in words; empty if no endpoint has the record.
         title: The name of the records on the pages; empty if no page shows them.
         position: The place among the records on the pages.
@@ -183,12 +183,12 @@ class Table:
 
     @cached_property
     def sortable(self) -> dict[str, Field]:
-        """The fields by which a list can be sorted, by name: the columns of its responses, and derived ones."""
+        """The fields that sort a list, by name: the columns of its responses, and derived ones."""
         return {field.name: field for field in self.fields if field.column or (field.stored and field.shown)}
 
     @cached_property
     def filterable(self) -> dict[str, Field]:
-        """The fields by which a list can be filtered, by name."""
+        """The fields that filter a list, by name."""
         return {name: self.by_name[name] for name in self.filters} or self.sortable
 
     @cached_property
@@ -214,5 +214,5 @@ class Table:
 
 
 def label(name: str) -> str:
-    """Return a field name in readable form: `location_id` is "Location Id"."""
+    """A field name in readable form: `location_id` is "Location Id"."""
     return name.replace("_", " ").title()

@@ -103,7 +103,7 @@ def _read_raw_flag(value: Any) -> str:
 
 
 def is_set(raw: str) -> bool:
-    """Return whether a flag that is stored as sent is true."""
+    """Whether a flag that is stored as sent is true."""
     return bool(_read_flag(json.loads(raw)))
 
 
@@ -183,12 +183,12 @@ def _read_item(value: Any) -> int:
 
 
 def cents_by_item(items: str) -> dict[str, int]:
-    """Return the names and the cents of a stored item list."""
+    """The names and the cents of a stored item list."""
     return {name: _read_item(amount) for name, amount in json.loads(items, parse_float=Decimal).items()}
 
 
 def total(items: str) -> int:
-    """Return the sum of a stored item list, in cents."""
+    """The sum of a stored item list, in cents."""
     return sum(cents_by_item(items).values())
 
 

@@ -173,14 +173,14 @@ def _read_methods(post: str, put: str) -> frozenset[str]:
 
 @cache
 def _read_marks(marks: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the marks by name, with what follows an arrow or an equals sign."""
+    """Read the marks by name, with what follows an arrow or an equals sign."""
     starts = {mark: next(filter(mark.startswith, _MARKS_WITH_VALUE), mark) for mark in marks}
     return {start: mark.removeprefix(start) for mark, start in starts.items()}
 
 
 @cache
 def _read_length(text: str) -> tuple[int, int | None]:
-    """Return the minimum and the maximum length."""
+    """Read the minimum and the maximum length."""
     length = _LENGTH.fullmatch(text)
     if length is None:
         raise ValueError(f"unknown length {text!r} (expected 0-64, 4, 1+ or 10,2, or - for none)")

@@ -45,10 +45,10 @@ _CARD_NUMBER = re.compile(
     r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){11,18}(?![0-9A-Za-z])"
     r"|(?<=B)[0-9]{12,19}(?=\^)|(?<=;)[0-9]{12,19}(?=[=D])"
 )
-"""A number by itself, or that of a magnetic stripe."""
+"""A number by itself, or from a magnetic stripe."""
 
 DEBIT_CARDS = {"visa": "4556773060150333", "mc": "5435815271011988"}
-"""The published debit test cards; that of mc is prepaid."""
+"""The published debit test cards; the mc one is prepaid."""
 
 _FUND_SOURCES = {DEBIT_CARDS["visa"][:6]: "D", DEBIT_CARDS["mc"][:6]: "P"}
 """The `account_fund_source` of the debit test cards: D debit, P prepaid; any other card is C, credit."""
@@ -133,7 +133,7 @@ def check_expiry(exp_date: str) -> str:
 
 
 def passes_luhn(number: str) -> bool:
-    """Return whether the check digit of a card number is right."""
+    """Whether the check digit of a card number is right."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in number[-2::-2])
     return (sum(map(int, number[-1::-2])) + sum(doubled)) % 10 == 0
 
@@ -149,7 +149,7 @@ def _mask(found: re.Match[str]) -> str:
 
 
 def is_routing(number: str) -> bool:
-    """Return whether a routing number is nine digits with check digit."""
+    """Whether a routing number is nine digits with check digit."""
     return (
         len(number) == len(_ROUTING_WEIGHTS)
         and bool(_DIGITS.fullmatch(number))
@@ -158,12 +158,12 @@ def is_routing(number: str) -> bool:
 
 
 def is_debit(first_six: str | None) -> bool:
-    """Return whether the gateway removes surcharges from payments with the card."""
+    """Whether the gateway removes surcharges from payments with the card."""
     return first_six in _FUND_SOURCES
 
 
 def read_bin_info(brand: str, first_six: str) -> dict[str, str | None]:
-    """Return the BIN info of a card."""
+    """Read the BIN info of a card."""
     source = _FUND_SOURCES.get(first_six, "C")
     return _SHARED | {
         "detail_card_product": _PRODUCTS[brand],

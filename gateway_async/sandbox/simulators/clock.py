@@ -52,15 +52,15 @@ class Clock:
         self.on_move: Callable[[], None] | None = None
 
     def now(self) -> float:
-        """Return the time in Unix seconds."""
+        """The time in Unix seconds."""
         return time.monotonic() + self._offset
 
     def timestamp(self) -> int:
-        """Return the time in whole Unix seconds, as records store it."""
+        """The time in whole Unix seconds, as records store it."""
         return int(self.now())
 
     def date(self) -> datetime:
-        """Return the time as an aware UTC datetime."""
+        """The time as an aware UTC datetime."""
         return datetime.fromtimestamp(self.now(), UTC)
 
     def advance(self, seconds: float) -> None:

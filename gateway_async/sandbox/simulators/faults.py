@@ -146,7 +146,7 @@ class PlannedFault:
         return self.fault == "refuse" and self.nth == 1 and self.probability is None
 
     def matches(self, method: str, path: str) -> bool:
-        """Return whether the plan applies to a request; the path is percent-encoded."""
+        """Whether the plan applies to a request; the path is percent-encoded."""
         wanted, _, pattern = self.operation.partition(" ")
         return wanted == method and matches_path(pattern, path)
 
@@ -162,14 +162,14 @@ class PlannedFault:
         return True
 
     def describe(self) -> dict[str, Any]:
-        """Return the plan in the form of control calls."""
+        """Describe the plan in the form of control calls."""
         return attrs.asdict(self, filter=lambda field, _: field.name != "_random") | {
             "affected_ids": [*self.affected_ids]
         }
 
 
 def matches_path(pattern: str, path: str) -> bool:
-    """Return whether a path matches a pattern. In the pattern, `{id}` or another name in braces matches any id."""
+    """Whether a path matches a pattern. In the pattern, `{id}` or another name in braces matches any id."""
     parts, others = pattern.split("/"), path.split("/")
     return len(parts) == len(others) and all(
         part == other or (part.startswith("{") and part.endswith("}"))

@@ -258,7 +258,7 @@ class TerminalSimulator:
         self.on_change()
 
     def waiting(self, terminal_id: str) -> list[TerminalRequest]:
-        """Return the calls that wait at a terminal, the active call first."""
+        """The calls that wait at a terminal, the active call first."""
         return [*self._queues[terminal_id].requests]
 
     async def wait_for_call(self, terminal_id: str) -> None:
@@ -267,7 +267,7 @@ class TerminalSimulator:
             await self._arrival.wait()
 
     def is_silent(self, terminal_id: str) -> bool:
-        """Return whether the automatic actions of the terminal are stopped."""
+        """Whether the automatic actions of the terminal are stopped."""
         return self._queues[terminal_id].silent
 
     def _activate_next(self, terminal_id: str) -> None:

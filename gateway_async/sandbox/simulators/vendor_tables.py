@@ -91,7 +91,7 @@ _KINDS = {kind: columns for kind, *columns in read_table("ach_terminals")}
 
 
 def read_terminal(number: str) -> AchTerminal:
-    """Return the requirements of a test terminal.
+    """Read the requirements of a test terminal.
 
     Raises:
         ValueError: No test terminal has this number.

@@ -35,7 +35,7 @@ class StateMachine(Generic[_State, _Trigger]):
     transitions: Mapping[tuple[_State, _Trigger], _State]
 
     def next_state(self, state: _State, trigger: _Trigger) -> _State | None:
-        """Return the state after a trigger, or None if not allowed."""
+        """The state after a trigger, or None if not allowed."""
         return self.transitions.get((state, trigger))
 
     def to_markdown(self) -> str:

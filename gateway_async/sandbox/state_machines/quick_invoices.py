@@ -88,17 +88,17 @@ _STATES = {codes: state for state, codes in _CODES.items()}
 
 
 def invoice_state_of(row: Row) -> InvoiceState:
-    """Return the state of a stored invoice."""
+    """The state of a stored invoice."""
     return _STATES[row["status_id"], row["payment_status_id"]]
 
 
 def codes_of(state: InvoiceState) -> Row:
-    """Return the stored codes of a state."""
+    """The stored codes of a state."""
     return dict(zip(("status_id", "payment_status_id"), _CODES[state], strict=True))
 
 
 def trigger_of(row: Row, paid: int, *, more: bool) -> InvoiceTrigger:
-    """Return the event that follows from the paid amount in cents. `more` says whether more is paid than before."""
+    """The event that follows from the paid amount in cents. `more` says whether more is paid than before."""
     if paid and paid >= row["amount_due"]:
         if not more and invoice_state_of(row) is InvoiceState.CLOSED_IN_PART:
             return InvoiceTrigger.GROW

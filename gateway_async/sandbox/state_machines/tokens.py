@@ -36,12 +36,12 @@ TOKEN_MACHINE = StateMachine(
 
 
 def allows(trigger: TokenTrigger, row: Row, now: float) -> bool:
-    """Return whether a trigger is allowed for a token at a time."""
+    """Whether a trigger is allowed for a token at a time."""
     return TOKEN_MACHINE.next_state(token_state_of(row, now), trigger) is not None
 
 
 def token_state_of(row: Row, now: float) -> TokenState:
-    """Return the state of a stored token at a time."""
+    """The state of a stored token at a time."""
     if row["deleted_ts"] is not None:
         return TokenState.REVOKED
     return TokenState.EXPIRED if now - row["used_ts"] >= IDLE_SECONDS else TokenState.VALID

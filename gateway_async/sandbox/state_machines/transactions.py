@@ -97,7 +97,7 @@ SETTLEABLE = frozenset(
 
 
 def next_state(trigger: TransactionTrigger, row: Row) -> TransactionState | None:
-    """Return the state of a transaction after a trigger.
+    """The state of a transaction after a trigger.
 
     The result is None if the trigger is not allowed. Only a transaction that took money can be refunded.
     """
@@ -118,5 +118,5 @@ _WITH_MONEY = frozenset(
 
 
 def took_money(row: Row) -> bool:
-    """Return whether a transaction charged the customer, and was not taken back."""
+    """Whether a transaction charged the customer, and was not taken back."""
     return row["status_id"] in _WITH_MONEY and row["type_id"] not in REFUNDING_TYPES

@@ -53,7 +53,7 @@ _OF_COMPANIES, _OF_PERSONS = "CCD", "PPD"
 def find_account(
     gateway: Gateway, user: Row, sources: Mapping[str, AccountFinder], values: Row, problems: Problems
 ) -> Account | None:
-    """Return the account that a request names.
+    """Find the account that a request names.
 
     The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
     that may name an account.
@@ -221,7 +221,7 @@ def store_account(gateway: Gateway, user: Row, account: Account, values: Row) ->
 
 
 def find_sec_code(row: Row) -> str | None:
-    """Return the SEC code of a bank account without a given one."""
+    """Find the SEC code of a bank account without a given one."""
     if row["payment_method"] != "ach":
         return None
     return _OF_COMPANIES if row.get("is_company") else _OF_PERSONS

@@ -61,7 +61,7 @@ async def create_payment(context: RequestContext) -> Response:
 
 
 async def _read_payment(context: RequestContext) -> tuple[Row, Account, Row]:
-    """Return the checked fields of a request, the account to charge and the merchant account."""
+    """Read the checked fields of a request, the account to charge and the merchant account."""
     values, problems = await read_new(context, TRANSACTION)
     check_exp_date(values, problems)
     found = find_account(context.gateway, context.user, PAYMENT_SOURCES, values, problems)
@@ -174,13 +174,13 @@ def _outcome_values(values: Row, outcome: IssuerDecision) -> Row:
 
 
 def _approval_message(values: Row, outcome: IssuerDecision) -> str | None:
-    """Return the processor's code of an approved charge to a card."""
+    """The processor's code of an approved charge to a card."""
     is_charge = values["payment_method"] == "cc" and values["action"] in {"sale", "authonly"}
     return "00" if is_charge and outcome.reason_code == ReasonCode.APPROVED else None
 
 
 def _auth_code(values: Row, outcome: IssuerDecision) -> str:
-    """Return the approval code: the given one of a forced sale; none if no issuer was asked for money."""
+    """The approval code: the given one of a forced sale; none if no issuer was asked for money."""
     if values["action"] == "force":
         return str(values.get("auth_code") or "")
     if outcome.approved and values["payment_method"] == "ach" and values["action"] != "avsonly":

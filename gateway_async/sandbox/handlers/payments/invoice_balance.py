@@ -29,7 +29,7 @@ def check_invoice(gateway: Gateway, transaction: Row, values: Row, problems: Pro
 
 
 def find_objection_to_transaction(gateway: Gateway, invoice: Row, transaction: Row) -> str | None:
-    """Return why a transaction cannot become a payment of an invoice; None if it can."""
+    """Find why a transaction cannot become a payment of an invoice; None if it can."""
     if transaction["quick_invoice_id"] is not None:
         return "The transaction belongs to an invoice already."
     if not took_money(transaction):
@@ -49,7 +49,7 @@ def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False)
 
 
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
-    """Return the balance and state of an invoice, computed from its payments.
+    """Compute the balance and state of an invoice, computed from its payments.
 
     `more` says whether more is paid than before.
     """
@@ -59,12 +59,12 @@ def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Ro
 
 
 def transactions_of(gateway: Gateway, invoice: Row) -> list[Row]:
-    """Return the transactions of an invoice, including declined ones, oldest first."""
+    """The transactions of an invoice, including declined ones, oldest first."""
     return gateway.store.filter(TRANSACTION, quick_invoice_id=invoice["id"])
 
 
 def find_objection_to_amount(gateway: Gateway, invoice: Row, cents: int) -> str | None:
-    """Return why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
+    """Find why an invoice rejects a payment of `cents`, as a predicate; None if it accepts it."""
     paid = _sum_payments(gateway, invoice)
     remaining = _remaining_balance(invoice, paid)
     after = INVOICE_MACHINE.next_state(invoice_state_of(invoice), trigger_of(invoice, paid + cents, more=True))
@@ -89,5 +89,5 @@ def _remaining_balance(invoice: Row, paid: int) -> int:
 
 
 def is_expired(gateway: Gateway, bill: Row) -> bool:
-    """Return whether the `expire_date` has passed; days end at midnight UTC."""
+    """Whether the `expire_date` has passed; days end at midnight UTC."""
     return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()

@@ -124,13 +124,13 @@ def _verify_card(decision: IssuerDecision, settings: Row, values: Row, account: 
 
 
 def _read_settings(product: Row, values: Row) -> Row:
-    """Return the settings of the merchant account; an `_override` of the request replaces its setting once."""
+    """Read the settings of the merchant account; an `_override` of the request replaces its setting once."""
     overrides = {name: values.get(f"{name}_override") for name in _SETTINGS}
     return {name: product[name] if override is None else override for name, override in overrides.items()}
 
 
 def verification_values(values: Row, account: Account) -> Row:
-    """Return the results of the address check and the CVV check.
+    """The results of the address check and the CVV check.
 
     Only a card whose number is keyed has a CVV to compare.
     """
@@ -140,7 +140,7 @@ def verification_values(values: Row, account: Account) -> Row:
 
 
 def _billing_address(values: Row, account: Account) -> tuple[str | None, str | None]:
-    """Return street and zip from the request, or else from the account."""
+    """Street and zip from the request, or else from the account."""
     street, zip_code = values.get("billing_street"), values.get("billing_zip")
     return street or account.billing_street, zip_code or account.billing_zip
 
@@ -186,7 +186,7 @@ def _complete_results(street_matches: bool | None, zip_matches: bool | None) -> 
 
 
 def _is_denied_address(street: str | None, zip_code: str | None) -> bool:
-    """Return whether the billing address is the test address that declines."""
+    """Whether the billing address is the test address that declines."""
     return _normalize(street) == _DENIED_ADDRESS[0] or zip_code == _DENIED_ADDRESS[1]
 
 

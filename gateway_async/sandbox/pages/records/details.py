@@ -111,13 +111,13 @@ def _to_plain(value: Any) -> Any:
 
 
 def _find_controls(table: Table) -> list[Control]:
-    """Return the controls of one record: those whose calls have its id in the path, but for the keys of terminals."""
+    """Find the controls of one record: those whose calls have its id in the path, but for the keys of terminals."""
     by_path = [calls for path, calls in CONTROL_CALLS.items() if f"/{table.plural}/{{id}}" in path]
     return [calls["POST"].run for calls in by_path if "POST" in calls and not calls["POST"].shows]
 
 
 def _find_requests(gateway: Gateway, record_id: str) -> list[LoggedRequest]:
-    """Return the logged requests about a record, newest first.
+    """Find the logged requests about a record, newest first.
 
     They have its id in the path. Writes may have it in a body instead.
     """
@@ -130,7 +130,7 @@ def _find_requests(gateway: Gateway, record_id: str) -> list[LoggedRequest]:
 
 
 def _find_links(gateway: Gateway, table: Table, row: Row) -> dict[str, str]:
-    """Return the pages of records that a record refers to, by column."""
+    """Find the pages of records that a record refers to, by column."""
     targets = {field.name: _find_target(row, field) for field in table.stored if row[field.name]}
     return {
         name: f"/records/{target.plural}/{row[name]}"
@@ -147,7 +147,7 @@ def _find_target(row: Row, field: Field) -> Table | None:
 
 
 def _find_referring(gateway: Gateway, table: Table, row: Row) -> list[Relation]:
-    """Return the records that refer to a record, by family and column; the change log is not among them."""
+    """Find the records that refer to a record, by family and column; the change log is not among them."""
     tables = [each for each in STORED if each.title and each is not CHANGELOG]
     columns = [(each, column) for each in tables for column in _columns_to(each, table)]
     relations = (_find_relation(gateway, each, column, row["id"]) for each, column in columns)

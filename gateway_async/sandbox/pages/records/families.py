@@ -67,7 +67,7 @@ class Summary:
 
 
 def find_table(plural: str) -> Table:
-    """Return the table of a family.
+    """Find the table of a family.
 
     Raises:
         UnknownRecordError: The family is unknown.
@@ -116,7 +116,7 @@ def link_to_list(table: Table, **filters: Any) -> str:
 
 
 def summarize(gateway: Gateway, table: Table, row: Row) -> Summary:
-    """Return what a list shows of a record."""
+    """What a list shows of a record."""
     return Summary(
         plural=table.plural,
         id=row["id"],

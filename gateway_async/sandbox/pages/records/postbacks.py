@@ -77,7 +77,7 @@ def _show(request: PageRequest, problem: str = "") -> Response:
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:
-    """Return an entry of the log with its status, its record's page, and the text `data` of the body as JSON."""
+    """Describe an entry of the log with its status, its record's page, and the text `data` of the body as JSON."""
     data = mask_value(parse_json(postback["body"]["data"].encode()))
     return postback | {
         "status": find_status(gateway, POSTBACK, postback),

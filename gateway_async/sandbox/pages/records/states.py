@@ -137,7 +137,7 @@ _STATES: dict[str, _States] = {
 
 
 def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
-    """Return the state of a record; None if its family has no states."""
+    """Find the state of a record; None if its family has no states."""
     if row.get("deleted_ts") is not None:
         return Status("Deleted", "bad")
     if (states := _STATES.get(table.plural)) is None:
@@ -147,7 +147,7 @@ def find_status(gateway: Gateway, table: Table, row: Row) -> Status | None:
 
 
 def describe_payments(status_id: int, reason_code_id: int | None) -> Status:
-    """Return the state of payments with these codes."""
+    """Describe the state of payments with these codes."""
     return _add_reason(_STATES[TRANSACTION.plural].describe(_Payment(status_id)), reason_code_id)
 
 
@@ -160,7 +160,7 @@ def _add_reason(status: Status, reason_code_id: int | None) -> Status:
 
 
 def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transition]:
-    """Return what can happen to a record that is not deleted."""
+    """Find what can happen to a record that is not deleted."""
     states = _STATES.get(table.plural)
     if states is None or row["deleted_ts"] is not None:
         return []
@@ -173,7 +173,7 @@ def find_transitions(gateway: Gateway, table: Table, row: Row) -> list[Transitio
 
 
 def _is_excluded(table: Table, row: Row, trigger: Any) -> bool:
-    """Return whether the record itself excludes a transition of its state."""
+    """Whether the record itself excludes a transition of its state."""
     if table is not TRANSACTION:
         return False
     condition = _CONDITIONS.get(trigger)

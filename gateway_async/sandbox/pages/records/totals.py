@@ -203,7 +203,7 @@ def _describe_batch(gateway: Gateway, row: Row) -> _Batch:
 
 
 def _find_steps(state: BatchState) -> list[tuple[str, str]]:
-    """Return the values and the labels of the buttons."""
+    """Find the values and the labels of the buttons."""
     settle = [(_SETTLE, "Settle")] if state in OPEN else []
     allowed = [status for status in _STEPS if BATCH_MACHINE.next_state(state, BY_PROCESSOR[status]) is not None]
     return settle + [(str(int(status)), _STEPS[status]) for status in allowed]
