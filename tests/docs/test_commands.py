@@ -49,7 +49,8 @@ def options(command: Any) -> set[str]:
 
 
 def test_a_command_has_the_options_that_are_shown() -> None:
-    for use in [use for document in DOCUMENTS for use in shown(document)]:
+    current = [document for document in DOCUMENTS if document != "docs/guides/upgrading.md"]  # names former options
+    for use in [use for document in current for use in shown(document)]:
         words = shlex.split(use, comments=True)
         command = resolve(words)
         assert {word for word in words if word.startswith("--")} - options(command) == set(), use
