@@ -219,7 +219,7 @@ MARKS = re.compile(r"# (?:noqa|type:|pyright:)")
 """Comments for tools, which stay at the end of their line."""
 
 
-@pytest.mark.parametrize("document", [document for document in DOCUMENTS if document != "README.md"])
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_comments(document: str) -> None:
     """Comments of programs and commands have lines of their own: on a phone, the end of a line is out of sight."""
     after_code = [
