@@ -23,9 +23,6 @@ MAX_COLUMNS = 70
 PAUSE = 0.2
 """Seconds between two questions to the sandbox."""
 
-INSTALLED = "docs/tutorials/checkout.md"
-"""The tutorial whose first step is run. The others install in the same way."""
-
 STATUSES: Mapping[str, tuple[int, ...]] = {
     "curl -m ": (28,),  # timed out
     "cat cards.journal ": (1,),  # grep finds nothing
@@ -84,8 +81,7 @@ def walk(page: str, tmp_path: Path) -> Iterator[Walkthrough]:
         (tmp_path / name).mkdir()
     (tmp_path / "home/.curlrc").write_text("no-progress-meter\n")  # as on a terminal
     variables = bare_environment(tmp_path) | {"PYTHONUNBUFFERED": "1"}  # as on a terminal
-    paths = OFFLINE if page == INSTALLED else {"PYTHONPATH": str(ROOT)}
-    shell = ShellSession(tmp_path, variables | paths)
+    shell = ShellSession(tmp_path, variables | OFFLINE)
     try:
         yield Walkthrough(shell, STATUSES, WAITING, WAITS.get(page, {}))
     finally:
