@@ -8,6 +8,7 @@ import argparse
 import ast
 import re
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby
@@ -331,14 +332,21 @@ def _in_command(command: str, line: int) -> Iterator[OldName]:
 
 
 def find_in_file(path: Path) -> list[OldName]:
-    """Find what a file uses of 0.2; a file that is not text is skipped."""
+    """Find what a file uses of 0.2; a file that is not text is skipped, and one that cannot be searched is named."""
+    is_python = path.suffix == ".py"
     try:
-        text = path.read_text(encoding="utf-8")
-        return find_in_python(text) if path.suffix == ".py" else find_in_text(text)
+        if not is_python:
+            return find_in_text(path.read_text(encoding="utf-8"))
+        with tokenize.open(path) as file:  # in the encoding that the program declares
+            return find_in_python(file.read())
     except UnicodeDecodeError:
-        return []
+        return [OldName(1, "not searched: not in its encoding")] if is_python else []
     except SyntaxError as error:
         return [OldName(error.lineno or 1, f"not searched: {error.msg}")]
+    except RecursionError:
+        return [OldName(1, "not searched: too deeply nested")]
+    except (OSError, ValueError) as error:
+        return [OldName(1, f"not searched: {getattr(error, 'strerror', None) or error}")]
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -346,8 +354,8 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             inner = (one for one in sorted(path.iterdir()) if one.name not in _SKIPPED and not _is_hidden(one))
-            yield from _files(inner)
-        elif path.suffix in {*_SUFFIXES, ".py"}:
+            yield from _files(one for one in inner if not (one.is_symlink() and one.is_dir()))  # it may be a loop
+        elif path.suffix in {*_SUFFIXES, ".py"} and path.is_file():
             yield path
 
 

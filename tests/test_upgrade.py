@@ -1,5 +1,6 @@
 """`python -m gateway_async.upgrade`: it finds what a program written for 0.2 calls by its former name."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -175,6 +176,30 @@ def test_the_command_searches_folders(tmp_path: Path, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"{tmp_path}/broken.py:1: not searched: invalid syntax"
     assert printed[1:] == [f"{tmp_path}/shop.py:{line}" for line in FOUND]
+
+
+def test_odd_files_neither_end_the_search_nor_pass_for_clean_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = "from gateway_async import Reached\nname = 'Zoë'\n"
+    found = "gateway_async.Reached → SendStage"
+    contents = {
+        "bom.py": (program.encode("utf-8-sig"), f"1: {found}"),
+        "declared.py": (f"# coding: latin-1\n{program}".encode("latin-1"), f"2: {found}"),
+        "deep.py": (b"+".join([b"1"] * 20_000), "1: not searched: too deeply nested"),
+        "undeclared.py": (program.encode("latin-1"), "1: not searched: "),
+    }
+    for name, (content, _) in contents.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "dangling.py").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+    assert main([str(tmp_path)]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == len(contents)
+    for line, (name, (_, expected)) in zip(printed, contents.items(), strict=True):
+        assert line.startswith(f"{tmp_path}/{name}:{expected}")
 
 
 def test_a_clean_folder_ends_with_0(tmp_path: Path) -> None:
