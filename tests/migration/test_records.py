@@ -51,6 +51,7 @@ TOO_LONG = b"longer than "
         (b'"a"b\nc\n', [UNCLOSED, b"c"]),
         (b'a\nb,"c', [b"a", UNCLOSED]),
         (b'a,"b\nc\nd', [UNCLOSED, b"c", b"d"]),
+        (b"a\n" + b"x" * 1000 + b"\r\nb\n", [b"a", b"x" * 1000, b"b"]),
         (b"a\n" + b"x" * 1001 + b"\nb\n", [b"a", TOO_LONG, b"b"]),
         (b"x" * 5000 + b"\r\nb", [TOO_LONG, b"b"]),
         (b'"' + b"x\n" * 600 + b"\nb", [UNCLOSED, *[b"x"] * 599, b"", b"b"]),

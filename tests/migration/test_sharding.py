@@ -152,6 +152,20 @@ async def test_a_new_run_has_the_whole_cap(tmp_path: Path) -> None:
         assert await journal.reserve_rows(7, limit=10) == 7
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("since", [0, 1], ids=["not started", "of an earlier run"])
+async def test_a_process_that_is_left_behind_does_not_reset_the_cap(since: int, tmp_path: Path) -> None:
+    async with aclosing(SqliteJournal(tmp_path / "cards.journal")) as journal:
+        await journal.start("m")
+        await journal.start("m")
+        assert await journal.reserve_rows(10, limit=10) == 10
+        async with aclosing(SqliteJournal(tmp_path / "cards.journal")) as other:
+            if since:
+                await other.start("m", since=since)
+            assert [await other.reserve_rows(number, limit=10) for number in (7, 0, -7)] == [0, 0, 0]
+        assert await journal.reserve_rows(1, limit=10) == 0
+
+
 # --- processes that any scheduler starts
 
 

@@ -135,10 +135,15 @@ def start(location: str, own: str, name: str | None, gateway: str) -> Steps[Jour
 
 
 def reserve_rows(name: str | None, since: int, number: int, limit: int) -> Steps[int]:
-    """Reserve rows of a limit for all runs since one, and return how many; a negative number gives some back."""
+    """Reserve rows of a limit for all runs since one, and return how many; a negative number gives some back.
+
+    Once a later migration has begun to count, processes that an earlier one left get none.
+    """
     yield _CREATE_LIMITS, ()
     yield _ADD_LIMIT, (name or "",)
     (known,) = yield _LOCK_LIMIT, (name or "",)
+    if since < known["since"]:
+        return 0
     before: int = known["reserved"] if known["since"] == since else 0
     reserved = min(number, max(0, limit - before))
     yield _RESERVE, (name or "", since, before + reserved)

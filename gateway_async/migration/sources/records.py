@@ -198,7 +198,7 @@ class CsvRecords(Iterator[str]):
             self._has_arrived = self._wait
             raise StopIteration
         self._taken.append(line)
-        if line.content is None or line.start - self._taken[0].start + len(line.content) > self._lines.longest:
+        if line.content is None or line.start - self._taken[0].start + len(line.text) > self._lines.longest:
             raise StopIteration
         try:
             return self._lines.decode(line.content)
