@@ -106,8 +106,8 @@ class ListenCommand:
     printed too. Card numbers and bank data are masked in the output.
 
     With --forward-to, each postback is sent on to your program, and again if it gets no 2xx. The last status is
-    printed, with --json that of each attempt. Configs of --create-configs that a killed run left are deleted by the
-    next one, or by one that is running, two minutes later.
+    printed, with --json that of each attempt. Configs of --create-configs that a killed run left are deleted by any
+    other run within about two minutes.
     """
 
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1"

@@ -1,19 +1,19 @@
 """Postback configs that point to this machine while a command runs.
 
 The gateway cannot list postback configs. Each run therefore writes the ids of its configs to a file of its own, and
-renews the time of that file while it lives. The configs in a file that was not renewed for minutes belong to a run that
-was killed, and other runs delete them. No process or address has to be found for that, so that it also works between
-containers and hosts that share the home folder.
+renews the time of that file while it lives. A run that sees no renewal of another file for minutes deletes its configs:
+they belong to a run that was killed. No clock is read: it may jump, and goes on while a laptop sleeps. No process or
+address has to be found, so this also works between containers and hosts that share the home folder.
 """
 
 import asyncio
 import json
 import os
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import attrs
@@ -30,8 +30,11 @@ _PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTI
 _LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILES: Final = "listen-*.jsonl"
 _RENEWAL_SECONDS: Final = 15.0
-_LEASE_SECONDS: Final = 120.0
-"""Time without a renewal after which a run counts as killed."""
+_MISSED_RENEWALS: Final = 8
+"""Own renewals, in which another run has not renewed its lease, after which it counts as killed: two minutes."""
+
+_CREATION_SECONDS: Final = 10.0
+"""Seconds that Ctrl-C waits for the id of a config that is being created; without it, nothing can delete the config."""
 
 
 @attrs.frozen
@@ -80,7 +83,7 @@ class TemporaryConfigs:
             renewal = asyncio.create_task(lease.renew_often())
             try:
                 for new in self._requests(self.url or address):
-                    lease.add((await gateway.postback_configs.create(new)).id)
+                    await _finish(lease.create(new))
                 yield len(lease.config_ids)
             finally:
                 renewal.cancel()
@@ -114,11 +117,13 @@ class _Lease:
         self.config_ids: list[str] = []
         self._gateway = gateway
         self._owner = owner
+        self._missed: dict[Path, tuple[int, int]] = {}
         self._file = _state_folder() / _FILES.replace("*", uuid.uuid4().hex)
         os.close(create_private(self._file))
 
-    def add(self, config_id: str) -> None:
-        """Write down a config."""
+    async def create(self, new: PostbackConfigCreate) -> None:
+        """Create a config, and write it down."""
+        config_id = (await self._gateway.postback_configs.create(new)).id
         self.config_ids.append(config_id)
         with self._file.open("ab") as file:
             file.write(json.dumps({**self._owner, "id": config_id}).encode() + b"\n")
@@ -129,10 +134,14 @@ class _Lease:
         """Renew the lease, and delete the configs of runs that have not renewed theirs."""
         while True:
             try:
-                self._file.touch()
-                await self._remove_abandoned()
+                os.utime(self._file)
+            except FileNotFoundError:
+                warn(f"{self._file} is gone: another run may have deleted the postback configs; start this one again")
+                return
             except OSError as error:
                 warn(f"cannot renew {self._file}: {error.strerror}")
+            else:
+                await self._remove_abandoned()
             await asyncio.sleep(_RENEWAL_SECONDS)
 
     async def end(self) -> None:
@@ -141,10 +150,9 @@ class _Lease:
             self._file.unlink(missing_ok=True)
 
     async def _remove_abandoned(self) -> None:
-        now = self._file.stat().st_mtime  # by the clock that sets the times of all files in the folder
         for path in sorted(self._file.parent.glob(_FILES)):
-            with suppress(FileNotFoundError):  # another run may have removed it
-                if now - path.stat().st_mtime < _LEASE_SECONDS:
+            with suppress(OSError):  # another run may have removed it, or another user owns it
+                if path == self._file or not self._is_abandoned(path):
                     continue
                 entries = [entry for entry in _entries(path.read_bytes()) if entry.items() >= self._owner.items()]
                 if entries:
@@ -152,6 +160,25 @@ class _Lease:
                     warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left")
                     if await _remove(self._gateway, [entry["id"] for entry in entries]):
                         path.unlink()
+
+    def _is_abandoned(self, path: Path) -> bool:
+        renewed_at = path.stat().st_mtime_ns
+        known, missed = self._missed.get(path, (renewed_at, -1))
+        missed = missed + 1 if known == renewed_at else 0
+        self._missed[path] = renewed_at, missed
+        return missed >= _MISSED_RENEWALS
+
+
+async def _finish(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for work. A cancellation lets it end first, if it does so soon."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=_CREATION_SECONDS)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 def _is_remote(base_url: str) -> bool:
@@ -168,7 +195,9 @@ def _state_folder() -> Path:
 def _entries(content: bytes) -> Iterator[dict[str, str]]:
     for line in content.splitlines():
         with suppress(ValueError):  # a line that was cut off
-            yield json.loads(line)
+            entry = json.loads(line)
+            if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                yield entry
 
 
 async def _remove(gateway: AsyncGateway, config_ids: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """`gateway-async listen --forward-to` and `gateway-async trigger`, on real sockets."""
 
+import asyncio
 import base64
 import json
 import os
@@ -20,11 +21,12 @@ import attrs
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
+from gateway_async import AsyncGateway, ContactCreate, PostbackConfig, PostbackConfigCreate, TransactionCreate
 from gateway_async.cli import temporary_configs
 from gateway_async.cli.forward import Target
 from gateway_async.cli.trigger import EVENTS
 from gateway_async.models.codes import PostbackResource
+from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Listen, Start, run
 from tests.support.waiting import PATIENCE
@@ -265,7 +267,7 @@ async def test_other_container(
     options = ("--create-configs", "--resource", "contact")
     elsewhere, _ = listen(*options, **environment)
     (file,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
-    renewed_at = time.time() - 100  # a renewal is late, but not by minutes
+    renewed_at = time.time() - 86_400  # the clock of the other one is wrong, or has jumped
     os.utime(file, (renewed_at, renewed_at))
     here, _ = listen(*options, **environment)
     contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
@@ -274,46 +276,96 @@ async def test_other_container(
     assert (elsewhere.stop()[2], here.stop()[2]) == ("", "")
 
 
-@pytest.mark.asyncio
-async def test_killed_run(
-    listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path
-) -> None:
-    """Minutes later another run deletes them, those of a running command stay, and no file is left at the end."""
-    options = ("--create-configs", "--resource", "contact")
-    killed, _ = listen(*options, **environment)
-    (file,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
-    killed.kill()
-    killed.wait(PATIENCE)
-    died_at = time.time() - 180
-    os.utime(file, (died_at, died_at))
-    running, _ = listen(*options, **environment)
-    last, _ = listen(*options, **environment)
-    while file.exists():
-        await anyio.sleep(0.05)
-    contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-    assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
-    assert [next(each.events())["id"] for each in (running, last)] == [contact.id] * 2
-    said = "gateway-async: deleting 1 postback config that a killed run left\n"
-    assert (running.stop()[2], last.stop()[2]) == (said, "")
-    assert [*tmp_path.rglob("*.jsonl")] == []  # noqa: ASYNC240  a small folder
-
-
-@pytest.mark.asyncio
-async def test_renewed_lease(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], tmp_path: Path
-) -> None:
-    """A run that is killed while others go on is cleaned up by them."""
-    for name, text in {**environment, "XDG_STATE_HOME": str(tmp_path)}.items():
+@pytest.fixture
+def configs(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], tmp_path: Path
+) -> temporary_configs.TemporaryConfigs:
+    """Configs whose leases are renewed often."""
+    for name, text in {**environment, "XDG_STATE_HOME": str(tmp_path / "state")}.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setattr(temporary_configs, "_RENEWAL_SECONDS", 0.05)
-    configs = temporary_configs.TemporaryConfigs([PostbackResource.CONTACT], [], None, None, None)
-    async with configs.create("http://127.0.0.1:1/"):
-        (own,) = tmp_path.rglob("listen-*.jsonl")  # noqa: ASYNC240  a small folder
-        left = own.with_name("listen-left.jsonl")
-        left.write_bytes(own.read_bytes().replace(b'"id": "', b'"id": "0'))
-        for file, age in ((own, 100), (left, 200)):
-            os.utime(file, (time.time() - age, time.time() - age))
+    return temporary_configs.TemporaryConfigs([PostbackResource.CONTACT], [], None, None, None)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files of leases."""
+    return [*folder.rglob("listen-*.jsonl")]
+
+
+@pytest.mark.asyncio
+async def test_killed_run(
+    listen: Listen,
+    configs: temporary_configs.TemporaryConfigs,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    environment: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its configs are deleted by the others, whose own ones stay, and no file is left at the end."""
+    killed, _ = listen("--create-configs", "--resource", "contact", **environment)
+    (file,) = files_in(tmp_path)
+    killed.kill()
+    killed.wait(PATIENCE)
+    file.with_name("listen-folder.jsonl").mkdir()
+    odd = file.with_name("listen-0.jsonl")
+    odd.write_bytes(b'[]\nnull\n5\n{"id": 5}\n{"id"')
+    async with configs.create("http://127.0.0.1:1/"), configs.create("http://127.0.0.1:1/"):
         with anyio.fail_after(PATIENCE):
-            while left.exists() or time.time() - own.stat().st_mtime > 50:
+            while file.exists():
                 await anyio.sleep(0.02)
-    assert [*tmp_path.rglob("listen-*.jsonl")] == []  # noqa: ASYNC240  a small folder
+        await anyio.sleep(0.05 * 2 * temporary_configs._MISSED_RENEWALS)  # long enough to delete each other's
+        contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
+    said = "gateway-async: deleting 1 postback config that a killed run left"
+    assert set(capsys.readouterr().err.splitlines()) == {said}
+    assert {each.name for each in files_in(tmp_path)} == {odd.name, "listen-folder.jsonl"}
+
+
+@pytest.mark.asyncio
+async def test_lost_lease(
+    configs: temporary_configs.TemporaryConfigs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that was stopped for minutes learns that another one has deleted its configs."""
+    said = ""
+    async with configs.create("http://127.0.0.1:1/"):
+        (file,) = files_in(tmp_path)
+        file.unlink()
+        with anyio.fail_after(PATIENCE):
+            while not said:
+                await anyio.sleep(0.02)
+                said = capsys.readouterr().err
+    assert said.replace("\n", " ").endswith("another run may have deleted the postback configs; start this one again ")
+    assert files_in(tmp_path) == []
+
+
+@pytest.mark.asyncio
+async def test_interrupted_creation(
+    configs: temporary_configs.TemporaryConfigs,
+    sandbox: Sandbox,
+    gateway: AsyncGateway,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Ctrl-C after the gateway has created a config, and before its id is here, leaves none."""
+    created, create = anyio.Event(), PostbackConfigs.create
+
+    async def create_slowly(self: PostbackConfigs, new: PostbackConfigCreate) -> PostbackConfig:
+        config = await create(self, new)
+        created.set()
+        await anyio.sleep(0.1)
+        return config
+
+    async def run() -> None:
+        async with configs.create("http://127.0.0.1:1/"):
+            await anyio.sleep_forever()
+
+    monkeypatch.setattr(PostbackConfigs, "create", create_slowly)
+    task = asyncio.create_task(run())
+    await created.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
+    assert sandbox.postbacks(record_id=contact.id) == []
+    assert files_in(tmp_path) == []

@@ -222,7 +222,6 @@ WRITERS = {
     "ledger/reconciliation/tables.py",  # likewise
     "cli/standard_streams.py",  # the null device only
     "cli/demo/__init__.py",  # in a temporary folder
-    "cli/temporary_configs.py",  # renews a file that `create_private` has created
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }
 
