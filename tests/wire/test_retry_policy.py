@@ -186,8 +186,8 @@ def test_what_is_certain(effect: RepeatEffect, more: set[AttemptResult]) -> None
     assert definite == {*NEVER_LEFT, *refused, *more}
 
 
-def test_a_404_is_certain_if_an_earlier_attempt_is_in_doubt_anyway() -> None:
-    """Alone, it may be a late response to another request."""
+def test_late_404() -> None:
+    """Alone, a 404 may be a late response to another request. It is certain if an earlier attempt is in doubt anyway."""
     for error in ERRORS[AttemptResult.NOT_FOUND]:
         assert not is_definite(RepeatEffect.NAMED, error)
         assert is_definite(RepeatEffect.NAMED, error, may_have_been_executed_before=True)
