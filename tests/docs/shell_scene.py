@@ -206,7 +206,7 @@ VALUES: Mapping[str, Callable[[Scene], str]] = {
     "postgresql://127.0.0.1/shop": lambda scene: scene.database,
     "redis://redis:6379/0": lambda _: REDIS,
     "redis://127.0.0.1:6379/0": lambda _: REDIS,
-    "/path/to/checkout": lambda _: f"{ROOT}",
+    "/path/to/gateway-async": lambda _: f"{ROOT}",
 }
 """Values of the addresses and placeholders in the documents."""
 

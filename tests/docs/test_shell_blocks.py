@@ -289,7 +289,7 @@ def check_installation(scene: Scene) -> None:
     """
     scene.run("venv")
     scene.run("activate")
-    scene.run("/path/to/checkout")
+    scene.run("/path/to/gateway-async")
     check_command(scene)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(scene.folder / "dist")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)  # noqa: S603

@@ -97,7 +97,7 @@ class Walkthrough:
             return
         if wait := self.waits.get(step.text):
             wait(self)
-        text = self._localize(step.text).replace("/path/to/checkout", str(ROOT))
+        text = self._localize(step.text).replace("/path/to/gateway-async", str(ROOT))
         if step.text in self.waiting or serves(step.text):
             self._serve(step, text)
             return
