@@ -187,7 +187,7 @@ def test_what_is_certain(effect: RepeatEffect, more: set[AttemptResult]) -> None
 
 
 def test_late_404() -> None:
-    """Alone, a 404 may be a late response to another request. It is certain if an earlier attempt is in doubt anyway."""
+    """Alone, a 404 may be a late response to another request. After an attempt in doubt it is certain."""
     for error in ERRORS[AttemptResult.NOT_FOUND]:
         assert not is_definite(RepeatEffect.NAMED, error)
         assert is_definite(RepeatEffect.NAMED, error, may_have_been_executed_before=True)
