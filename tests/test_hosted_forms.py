@@ -69,7 +69,7 @@ def test_a_payment_form() -> None:
 
 
 def test_account_form() -> None:
-    """Its URL has its own path and wrapper."""
+    """The URL of an account form has the form's own path and wrapper."""
     url = accountform_url(f"{BASE}/", VAULT, **SIGNER, now=NOW)
     signed = f"developer-id=dev-1&hash-key={DIGEST}&user-id={USER}&timestamp=1700000000"
     assert url == f"{BASE}/v2/accountform?{signed}&data={VAULT_DATA}"

@@ -77,7 +77,7 @@ def test_sale(sandbox: Sandbox, environment: dict[str, str], place: str) -> None
 
 
 def test_decline(sandbox: Sandbox, environment: dict[str, str]) -> None:
-    """Its status does not change, and the sentence says it."""
+    """A decline that cannot be printed still ends with status 3, and standard error tells its id."""
     ended = run_without_output(FULL, "create", "transactions", *SALE, "--transaction-amount", "6.16", **environment)
     [payment] = sandbox.ledger()["transactions"]
     assert ended.returncode == 3

@@ -98,7 +98,7 @@ def test_whole_migration(sandbox: Sandbox, environment: dict[str, str], tmp_path
 
 
 def test_corrected_rejects(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
-    """With card numbers, for one pair of eyes; the same journal takes the mended rows, and all is stored."""
+    """Rejects with card numbers are private; corrected, they are stored with the same journal."""
     file, rejects = write(tmp_path / "cards.csv", 5, wrong=2), tmp_path / "rejects.csv"
     migrate(environment, file, *MAPPED, "--rejects", rejects, "--rejects-with-card-numbers")
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600

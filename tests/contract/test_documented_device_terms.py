@@ -110,7 +110,7 @@ def test_the_integrator_id_of_accepted_terms_is_unique(device_terms: Family, new
 
 @pytest.mark.parametrize("act", ["decline", "cancel"])
 def test_declined_terms(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any], act: str) -> None:
-    """The same integrator id is an update, with other terms if wanted."""
+    """After a decline, the same integrator id updates the terms, with another text if wanted."""
     waiting = show(**new)
     getattr(sandbox, act)()
     declined = waiting.result()

@@ -70,7 +70,7 @@ def test_known_effects(seen: dict[str, Any], call: str, api_id: str | None) -> N
 
 
 def test_other_calls() -> None:
-    """Neither a call under another id, nor the sale for its own void."""
+    """An effect is not explained by a call under another id, nor a void by the sale that it voids."""
     other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
     assert broken(CHARGED, other) == ["s1 was charged, and the ledger says nothing"]
     sale = CallOutcome(call=POST, api_id="s1", outcome="done", record_id="r1")
@@ -79,7 +79,7 @@ def test_other_calls() -> None:
 
 @pytest.mark.parametrize(("type_id", "kind"), [(20, "charged"), (30, "refunded")])
 def test_unnamed_payment(type_id: int, kind: str) -> None:
-    """Nothing else can be found in a ledger by its id, but its response had one."""
+    """A payment without an integrator id is explained only by an outcome that has the record's id."""
     seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
     unknown = CallOutcome(call=POST, api_id="s1", outcome="unknown")
     assert broken(seen, unknown) == [f"r1 was {kind}, and the ledger says nothing"]
@@ -93,7 +93,7 @@ def test_foreign_payments(changes: dict[str, int]) -> None:
 
 
 def test_saved_card() -> None:
-    """Its vault has no name, and no call of its own."""
+    """The vault that a sale stored has no integrator id and no call of its own, so it is no effect to explain."""
     assert effects_of(page(transactions=[SALE | {"account_vault_id": "v2"}], accountvaults=[AT_TERMINAL])) == set()
 
 
@@ -117,7 +117,7 @@ def test_too_many() -> None:
 
 
 def test_masked_id() -> None:
-    """In the name of a call it is masked, as a card number would be."""
+    """An id that looks like a card number is masked in the name of a call, and still belongs to its record."""
     looks_alike = "4111111111111111"
     seen = page(transactions=[SALE | {"id": looks_alike, "status_id": 201}])
     call = str(Call(request=HttpRequest(method="PUT", path=f"/v2/transactions/{looks_alike}"), read=str))

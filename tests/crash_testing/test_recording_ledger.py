@@ -78,7 +78,7 @@ async def test_recording(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_at_rest(tmp_path: Path) -> None:
-    """Nothing is under way any more, whatever the intent says."""
+    """After a kill no call is in progress, so an intent is conclusive at once, also an orphaned one."""
     inner = StoredRows()
     await inner.record_intent(attrs.evolve(intent("a"), orphaned=True))  # its process was killed
     (certain,) = await RecoveryLedger(inner, tmp_path / "notes").open_intents()

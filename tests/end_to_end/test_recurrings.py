@@ -170,7 +170,7 @@ async def test_crash(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 async def test_tag_and_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    """Create, read, list, change, delete."""
+    """Tags and notes are created, changed, read and deleted."""
     tag = await gateway.tags.create(TagCreate(title="Rent"))
     assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"
     assert [each.title async for each in gateway.tags.list({"title": "Lease"})] == ["Lease"]

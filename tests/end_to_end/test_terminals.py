@@ -53,7 +53,7 @@ async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
 
 
 async def test_cancelled_store(sandbox_by_hand: Sandbox) -> None:
-    """A store has no record that could say so: the gateway refuses it, and nothing is stored."""
+    """A card store that is cancelled at the terminal is a refusal, and nothing is stored."""
     box = sandbox_by_hand
     new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
     async with box.gateway() as gateway, anyio.create_task_group() as tasks:

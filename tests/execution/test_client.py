@@ -255,7 +255,7 @@ def test_foreign_loop() -> None:
 
 
 def test_second_loop() -> None:
-    """In a second loop its connections would hang, so it says so at once."""
+    """A client that is used in a second event loop says so at once, as its connections would hang there."""
     script = Script(get=[record("contact", id="1")])
     gateway = script.gateway()
 
@@ -308,7 +308,7 @@ def test_class_attributes() -> None:
 
 
 def test_closing(tmp_path: Path) -> None:
-    """In another one, its connections cannot be closed, so one sentence says where it belongs."""
+    """Closing the client in another event loop fails with a sentence; after its own one, it is harmless."""
     with Sandbox() as sandbox:
         gateway = sandbox.gateway(ledger=SqliteLedger(tmp_path / "ledger.db"))
 

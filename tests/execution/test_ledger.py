@@ -644,7 +644,7 @@ async def test_unavailable_gateway() -> None:
 
 
 async def test_running_call() -> None:
-    """Its call records the outcome."""
+    """A call of this client that is still running is not recovered: it records its own outcome."""
     script = LedgerScript(post=[silent], get=[NOT_THERE])
     async with script.gateway() as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.transactions.create, NAMED_SALE)
@@ -656,7 +656,7 @@ async def test_running_call() -> None:
 
 @pytest.mark.parametrize("begins_at", [0.0, 1.5], ids=["begun before", "begun meanwhile"])
 async def test_ended_call(begins_at: float) -> None:
-    """Its call has recorded the outcome; the ledger says what was open when it looked."""
+    """A call that ends while the open intents are read is not recovered: it has recorded its own outcome."""
 
     class Slow(Memory):
         async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
@@ -841,7 +841,7 @@ async def test_duplicate(amount: str, outcome: str) -> None:
 
 
 async def test_unreadable_duplicate() -> None:
-    """Nothing says whether this call created the record."""
+    """The intent of a duplicate stays open until its record can be read and compared."""
     script = LedgerScript(post=[TAKEN], get=[httpx.Response(500)])
     async with script.gateway() as gateway:
         error = await error_of(sell_named(gateway), DuplicateError)
@@ -885,7 +885,7 @@ async def test_cancelled_duplicate(shown: httpx.Response, outcomes: list[str]) -
 
 
 async def test_final_refusal() -> None:
-    """Nothing shows that a copy of the call was executed."""
+    """A refusal of the only request is recorded as "refused" although its lookup got no response."""
     script = LedgerScript(put=[refused(action="it is settled")], get=[silent])
     await script.fail(lambda gateway: gateway.transactions.void("t"), ValidationError, match="settled", timeout=0.2)
     assert script.ledger.notes[1:-1] == [("record_outcome", "refused", None)]

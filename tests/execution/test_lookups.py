@@ -116,7 +116,7 @@ async def test_missing_list(response: ScriptedResponse) -> None:
 
 
 async def test_several_cards() -> None:
-    """Which of them the terminal stored, only a person can tell."""
+    """With several new cards the outcome of a store stays unknown, and the error names them."""
     async with Script(post=[LOST], get=[vaults("old"), vaults("b", "a", "old")]).gateway() as gateway:
         error = await error_of(store(gateway), OutcomeUnknownError, match="several records are new: b, a")
         await error_of(error.resolve(), OutcomeUnknownError, match="several records are new: b, a")
@@ -266,7 +266,7 @@ async def test_unchanged_transaction() -> None:
 
 
 async def test_error_facts() -> None:
-    """Its id, what was sent, how far it got, what happened, and why looking it up did not help."""
+    """The error of an unknown outcome has the id, what was sent, how far it got, and why the lookup failed too."""
     script = Script(post=[LOST], get=[httpx.Response(500, json={"message": "down"})])
     error = await script.fail(sell_named, OutcomeUnknownError)
     assert (error.api_id, error.sent["transaction_amount"], error.reached) == ("mine", "12.50", SendStage.SENT)

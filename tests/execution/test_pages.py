@@ -87,7 +87,7 @@ async def test_missing_meta() -> None:
 
 
 async def test_ignored_size() -> None:
-    """Its pages do not overlap, so only this shows that no record has moved to the page before."""
+    """If the gateway ignores the size, pages do not overlap, so each is read again to see that no record has moved."""
     script = Script(get=[paged([["a", "b"], ["c", "d"], ["e"]])])
     assert await ids_of(script) == ["a", "b", "c", "d", "e"]
     assert sorted(number for number, _ in asked(script)) == [1, 1, 2, 2, 3]
@@ -191,7 +191,7 @@ async def test_failing_page() -> None:
 
 
 async def test_incomplete_page() -> None:
-    """Also the records that do not fill a page."""
+    """When a list fails, `by_page` first yields the records that do not fill a page."""
     response = divided(ascii_letters)
     async with Script(get=[response, response, httpx.Response(500)]).gateway() as gateway:
         pages = gateway.contacts.list(page_size=20).by_page()

@@ -57,7 +57,7 @@ async def test_proven_absence(resource: str) -> None:
 
 @each_resource
 async def test_taken_id(resource: str) -> None:
-    """Its values are not compared: the id may belong to another request."""
+    """`existing` returns the record that has the id, whatever its values: it may be that of another request."""
     different = CREATES[resource][3]
     script = Script(post=[taken(resource)], get=[stored(resource, **different)])
     async with script.gateway() as gateway:
@@ -94,7 +94,7 @@ async def lost_deletion(script: Script, gateway: AsyncGateway) -> OutcomeUnknown
 
 
 async def test_foreign_error() -> None:
-    """Nothing is read, because the record would be of another type."""
+    """`resolve` and `existing` refuse the error of another resource without a request."""
     script = Script(post=[LOST], get=[LOST])
     async with script.gateway() as gateway:
         error = await error_of(sell_named(gateway), OutcomeUnknownError)

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
@@ -39,6 +40,7 @@ from .scripted_transport import (
     listed,
     record,
     refused,
+    silent,
 )
 
 pytestmark = pytest.mark.anyio
@@ -194,6 +196,10 @@ async def test_terminal() -> None:
     new = {"terminal_id": "t", "terms_conditions": "Tea"}
     await script.fail(lambda gateway: plans(gateway).create(new), OutcomeUnknownError, in_doubt_seconds=1)
     assert script.methods.count("POST") == 1
+    began = anyio.current_time()
+    unpaid = Script(post=[silent], get=[absent])
+    await unpaid.fail(lambda g: plans(g).create(new), OutcomeUnknownError, timeout=1, terminal_timeout=50)
+    assert anyio.current_time() - began >= 50
 
 
 def device_terms(gateway: AsyncGateway) -> UntypedResource:
@@ -228,7 +234,7 @@ async def test_other_terms(method: str) -> None:
 
 
 async def test_missing_terms() -> None:
-    """Its rows show other ids. They are compared, as filters match parts of a text."""
+    """A list of terms with similar ids proves that the terms do not exist, as filters match parts of a text."""
 
     def missing(request: httpx.Request) -> httpx.Response:
         if "page" not in request.url.params:
@@ -268,7 +274,7 @@ async def test_reads_lists_and_deletes_take_either_id() -> None:
 
 
 async def test_action() -> None:
-    """With its parameters and without a body; a response may be empty."""
+    """An action is sent with its parameters, and a body only if one is given; a response may be empty."""
     script = Script(post=[record("plan"), httpx.Response(204), LOST])
     async with script.gateway() as gateway:
         done = await plans(gateway).action("found", "skipPayment", params={"skip_count": 2})
@@ -339,7 +345,7 @@ async def test_resource_names(arguments: dict[str, Any], problem: str) -> None:
 
 
 async def test_response() -> None:
-    """Its status, its headers and its JSON, with exact fractions."""
+    """`gateway.request` returns the status, the headers and the JSON with exact fractions."""
     script = Script(get=[httpx.Response(200, headers={"x-y": "z"}, json={"n": 1.25})])
     reply = await script.run(lambda gateway: gateway.request("GET", "/v2/info", params={"a": [1, 2], "_format": "x"}))
     assert (reply.status_code, reply.headers["X-Y"], reply.json()) == (200, "z", {"n": Decimal("1.25")})

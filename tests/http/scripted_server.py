@@ -139,8 +139,9 @@ def together(count: int) -> Script:
 
 
 def client(peer: Peer, **options: Any) -> httpx.AsyncClient:
-    """Give an httpx client over our transport."""
-    return httpx.AsyncClient(base_url=peer.url, transport=PooledTransport(**options))
+    """Give an httpx client over our transport. Its limits of time are so long that a busy machine keeps them."""
+    transport = PooledTransport(**{"keepalive_expiry": PATIENCE, **options})
+    return httpx.AsyncClient(base_url=peer.url, transport=transport, timeout=PATIENCE)
 
 
 def use(http: httpx.AsyncClient, pool: str = "ordinary") -> PoolUse:

@@ -98,7 +98,7 @@ async def test_unsent_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_late_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is sent over it: it came too late, and is closed."""
+    """A connection that opens after the transport was closed is closed too, and nothing is sent over it."""
 
     async def connect_too_late(*address: Any) -> Connection:
         connection = await connect(*address)

@@ -18,6 +18,7 @@ from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL
 from gateway_async.telemetry.health import PoolUse
+from tests.support.waiting import PATIENCE
 
 from .scripted_server import (
     Peer,
@@ -106,7 +107,7 @@ async def test_limit_of_terminals() -> None:
         tasks.start_soon(call)
         await until(lambda: peer.open == 1)
         with pytest.raises(httpx.PoolTimeout, match="timed out"):
-            await call(timeout=httpx.Timeout(5, pool=0.01))
+            await call(timeout=httpx.Timeout(PATIENCE, pool=0.01))
         tasks.cancel_scope.cancel()
 
 

@@ -9,6 +9,7 @@ import pytest
 import respx
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+from tests.support.waiting import PATIENCE
 
 from .scripted_server import Peer, Wire, client, never_respond, once, serving, until, use
 
@@ -44,7 +45,7 @@ async def test_refused_port(closed_port: Peer) -> None:
 async def test_connecting(deaf_port: Peer) -> None:
     """A time-out while connecting says so: nothing can have left."""
     async with client(deaf_port) as http:
-        fate = await post(http, timeout=httpx.Timeout(5, connect=0.05))
+        fate = await post(http, timeout=httpx.Timeout(PATIENCE, connect=0.05))
         assert fate == (Stage.CONNECTING, False, httpx.ConnectTimeout)
 
 
@@ -62,7 +63,7 @@ async def test_no_free_slot() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(http.get, "/")
             await until(lambda: peer.opened == 1)
-            fate = await post(http, timeout=httpx.Timeout(5, pool=0.02))
+            fate = await post(http, timeout=httpx.Timeout(PATIENCE, pool=0.02))
             assert fate == (Stage.QUEUED, False, httpx.PoolTimeout)
             tasks.cancel_scope.cancel()
         assert use(http).in_use == 0

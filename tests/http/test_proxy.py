@@ -23,6 +23,7 @@ from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
+from tests.support.waiting import PATIENCE
 
 from .scripted_server import LOST, Peer, Wire, always, client, idle, once, serving
 
@@ -169,7 +170,7 @@ async def test_refusing_proxy(name: str) -> None:
 async def test_the_time_for_connecting_includes_the_tunnel() -> None:
     async with serving() as peer, serving(Wire.gone) as proxy, client(peer, proxy=proxy_of(proxy)) as http:
         with pytest.raises(httpx.ConnectTimeout):
-            await http.get("/", timeout=httpx.Timeout(5, connect=0.2))
+            await http.get("/", timeout=httpx.Timeout(PATIENCE, connect=0.2))
         await proxy.deserted()
 
 

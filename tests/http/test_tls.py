@@ -86,7 +86,7 @@ async def test_endless_handshake(client_tls: ssl.SSLContext) -> None:
     """A handshake that does not end is a connect time-out, and its socket is closed."""
     async with serving(lambda wire: wire.gone()) as peer, client(peer, verify=client_tls) as http:
         with pytest.raises(httpx.ConnectTimeout):
-            await http.get(peer.secure_url, timeout=httpx.Timeout(5, connect=0.05))
+            await http.get(peer.secure_url, timeout=httpx.Timeout(PATIENCE, connect=0.05))
         await peer.deserted()
 
 

@@ -15,6 +15,7 @@ import pytest
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._http import connection as module
 from gateway_async._http.transport import PooledTransport
+from tests.support.waiting import PATIENCE
 
 from .scripted_server import (
     Peer,
@@ -129,7 +130,7 @@ async def test_unread_upload(end: str, secured: bool, server_tls: ssl.SSLContext
     """A refusal ends the upload at once, whatever the server then does; the connection is not used again."""
     script = early(REFUSED, end)
     async with serving(script, tls=server_tls if secured else None) as peer, client(peer, verify=client_tls) as http:
-        response = await http.post("/", content=steps(1000), timeout=5)
+        response = await http.post("/", content=steps(1000))
         assert (response.status_code, response.text) == (413, "no")
         assert idle(http) == 0
 
@@ -139,7 +140,7 @@ async def test_unread_upload(end: str, secured: bool, server_tls: ssl.SSLContext
 async def test_an_upload_ends_after_an_invalid_response(response: bytes) -> None:
     async with serving(early(response, "close")) as peer, client(peer) as http:
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
-            await http.post("/", content=steps(1000), timeout=5)
+            await http.post("/", content=steps(1000))
         await peer.deserted()
 
 
@@ -212,14 +213,14 @@ async def test_silent_server() -> None:
     """A server that does not answer is a read time-out after the seconds given for it."""
     async with serving(never_respond) as peer, client(peer) as http:
         with pytest.raises(httpx.ReadTimeout):
-            await http.get("/", timeout=httpx.Timeout(5, read=0.05))
+            await http.get("/", timeout=httpx.Timeout(PATIENCE, read=0.05))
         await peer.deserted()
 
 
 async def test_a_server_that_does_not_read_is_a_write_time_out(busy_port: Peer) -> None:
     async with client(busy_port) as http:
         with pytest.raises(httpx.WriteTimeout):
-            await http.post("/", content=bytes(20_000_000), timeout=httpx.Timeout(5, write=0.05))
+            await http.post("/", content=bytes(20_000_000), timeout=httpx.Timeout(PATIENCE, write=0.05))
 
 
 async def test_url_that_is_not_http() -> None:

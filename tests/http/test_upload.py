@@ -151,7 +151,7 @@ async def test_form(tmp_path: Path) -> None:
     ],
 )
 async def test_attachment(said: bytes, file: QuickInvoiceFile | None) -> None:
-    """In the contract's field; the response is read as far as possible, and no invoice's id is taken for a file's."""
+    """A file is sent in the contract's field, and its response is read as far as possible."""
     async with receiving(said) as (inbox, gateway):
         assert await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF")) == file
     assert inbox.heads[0].startswith(b"POST /v2/quickinvoices/i/files HTTP/1.1\r\n")
@@ -336,7 +336,7 @@ class Growing(io.BytesIO):
 
 
 async def test_growing_file() -> None:
-    """As many bytes as were promised, and the request is whole."""
+    """Of a file that grows, only as many bytes are sent as were promised."""
     async with receiving(response(201)) as (inbox, gateway):
         await gateway.quick_invoices.attach_file("i", Attachment("log", Growing(b"x" * 100)))
     assert inbox.parts["file[file]"][2] == b"x" * 100
@@ -458,7 +458,7 @@ async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pyt
 
 
 async def test_lost_attachment() -> None:
-    """Nothing tells whose file it is, so it is neither looked up nor sent again."""
+    """A lost attachment is neither looked up nor sent again, because no record shows it."""
     async with receiving(response(500)) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.quick_invoices.attach_file("i", Attachment("a.pdf", b"%PDF"))

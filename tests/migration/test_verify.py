@@ -87,7 +87,7 @@ async def test_what_is_wrong_is_found(sandbox: Sandbox, gateway: AsyncGateway, j
 
 
 async def test_a_sample(sandbox: Sandbox, gateway: AsyncGateway, journal: Path) -> None:
-    """So many accounts, each as likely as any other, with the input too; a larger one is all."""
+    """A sample has the wanted number of accounts, each as likely as any other; a larger one is all of them."""
     rows = cards(sandbox, 20)
     await migrate_vaults(gateway, rows, journal=journal)
     for given in (None, rows):

@@ -6,7 +6,7 @@ from gateway_async.models.request import UNSET
 
 
 def test_password() -> None:
-    """In a create, in an update and in a record; in an update it can also be left out, or taken away."""
+    """A create, an update and a record seal the password; an update can also leave it out, or remove it."""
     create = PostbackConfigCreate(url="https://shop.test", resource="contact", basic_auth_password="pw")
     assert create.basic_auth_password == Secret("pw")
     assert PostbackConfigUpdate(basic_auth_password="pw").basic_auth_password == Secret("pw")

@@ -38,8 +38,8 @@ def test_equality() -> None:
     assert one != postback(id="t2")
 
 
-def test_it_pickles() -> None:
-    """As something that is handed to another process must."""
+def test_a_postback_pickles() -> None:
+    """It can be handed to another process."""
     assert pickle.loads(pickle.dumps(postback())) == postback()  # noqa: S301  our own bytes
 
 

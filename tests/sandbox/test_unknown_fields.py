@@ -71,7 +71,7 @@ def test_unknown_parameter(shop: Shop, caplog: pytest.LogCaptureFixture) -> None
 
 
 def test_strict_parameters(strict_shop: Shop, errors: Errors) -> None:
-    """Nothing is done, and the problem has its name; the documented parameters are known."""
+    """A strict gateway names an unknown query parameter, does nothing, and knows the documented ones."""
     shop = strict_shop
     for method, path, body in requests(shop):
         response = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))

@@ -176,7 +176,7 @@ async def test_migration_outputs(tmp_path: Path, modes: list[tuple[str, int]]) -
 
 @pytest.mark.parametrize("force", [False, True])
 def test_unsafe_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, force: bool) -> None:
-    """Both are rejected before anything is sent, and again when the file is created."""
+    """A link and another user's file are rejected before anything is sent, and when the file is created."""
     link, other = tmp_path / "link.csv", tmp_path / "other.csv"
     link.symlink_to(tmp_path / "target.csv")
     other.touch()

@@ -176,7 +176,7 @@ async def test_deferred_writes(place: Place, store: QueuedStore | PooledStore) -
 
 
 async def test_returned_error(store: QueuedStore | PooledStore) -> None:
-    """Its caller gets the error; what runs with it is written."""
+    """The error of an operation reaches its own caller only, and what runs in the same batch is written."""
     refused: list[str] = []
 
     async def refuse_it() -> None:
@@ -197,7 +197,7 @@ async def run(store: QueuedStore | PooledStore, operation: Callable[..., Steps[A
 
 
 async def test_failed_statement(store: QueuedStore | PooledStore) -> None:
-    """Its transaction is rolled back, and the store can be used again."""
+    """The transaction of a failed statement is rolled back, and the store can be used again."""
     with pytest.raises(LedgerError, match="nowhere"):
         await store.run(fail, "a")
     assert await store.read(read, "a") == {}

@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: str, 
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     elif arguments[0].endswith(".py"):
         sys.argv = list(arguments)
-        sys.path.insert(0, str(Path(arguments[0]).parent))
+        sys.path[0] = str(Path(arguments[0]).parent)
         runpy.run_path(arguments[0], run_name="__main__")
     else:
         call(*arguments)

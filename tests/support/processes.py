@@ -6,7 +6,6 @@ such as a program's imports, takes `start_python`.
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -17,6 +16,9 @@ from typing import Any, Final
 
 from tests.support.fork_server import ROOT, ForkServer
 from tests.support.waiting import PATIENCE
+
+if sys.platform != "win32":
+    import pty
 
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
 """With warnings shown, so that a socket left open is seen on standard error."""

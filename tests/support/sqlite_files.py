@@ -1,11 +1,14 @@
 """SQLite files of the tests, and what may happen to them."""
 
-import resource
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+
+if sys.platform != "win32":
+    import resource
 
 
 def ask_sqlite(path: str | Path, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

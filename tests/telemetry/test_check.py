@@ -21,7 +21,7 @@ async def test_ready_client(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 async def test_unavailable_gateway(sandbox: Sandbox) -> None:
-    """Nothing is raised, and the problem names the request."""
+    """`check()` of an unreachable gateway raises nothing, and the problem names the request."""
     async with sandbox.gateway() as gateway:
         sandbox.stop()
         readiness = await gateway.check(timeout=1)

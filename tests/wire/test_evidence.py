@@ -112,7 +112,7 @@ def test_action_mark(action: str, sent: dict[str, Any], record: dict[str, Any], 
 
 @pytest.mark.parametrize("action", ["void", "authcomplete", "authincrement", "tipadjust"])
 def test_money_mark(action: str) -> None:
-    """Nothing else of what was sent is needed, so that none of it need be kept."""
+    """The evidence of these actions compares amounts only, so nothing else of the request is stored."""
     evidence = evidence_of(action)
     assert evidence is not None
     sent = {"tip_amount": "1.00", "description": "a card", "notification_email_address": "a@example.test"}

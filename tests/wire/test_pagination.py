@@ -184,7 +184,7 @@ def test_a_row_is_found_in_a_list_that_goes_on() -> None:
     ],
 )
 def test_absence(counts: dict[str, Any]) -> None:
-    """One of the counts is enough; the first page may be number 0."""
+    """An empty list proves absence with either count; the first page may be number 0."""
     assert find_row(transactions(**counts), "transactions", WANTED) is None
 
 
@@ -258,7 +258,7 @@ def test_links(query: str) -> None:
 
 @pytest.mark.parametrize("query", ["?transaction_api_id=other", "?transaction_api_id=&page=1", "?contact_id=c"])
 def test_foreign_links(query: str) -> None:
-    """Its link shows other filters than those that were sent."""
+    """A list whose link shows other filters answers another request."""
     with pytest.raises(MismatchedReplyError, match="filters of another request"):
         find_row(linked(query), "transactions", WANTED, SENT)
 

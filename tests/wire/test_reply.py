@@ -107,7 +107,7 @@ def test_a_success_without_a_body_is_none(body: bytes) -> None:
 
 
 def test_deep_nesting() -> None:
-    """So the outcome of a write is looked up, and no frame of the error has the text."""
+    """JSON that is nested too deeply is a malformed reply, and its error does not hold the text."""
     number = "4111111111111111"
     body = json.dumps({"contact": {"id": "c1", "tree": number}}).replace(
         f'"{number}"', "[" * 900 + f'"{number}"' + "]" * 900
@@ -185,7 +185,7 @@ def test_absence(status: int, absent: Any) -> None:
     ids=["not the gateway's words", "a page", "another refusal"],
 )
 def test_no_absence(statuses: list[int], bodies: list[str], absent: Any) -> None:
-    """Only the gateway's own words do: no other body, no proxy's page, no other refusal."""
+    """Other words, a proxy's page and another refusal do not say that a record does not exist."""
     for status, body in itertools.product(statuses, bodies):
         assert type(refusal(status, body, content_lookup(absent))) is type(refusal(status))
 

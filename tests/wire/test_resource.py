@@ -610,7 +610,7 @@ def listed(*rows: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_list_lookup(outcome_query: OutcomeQuery, params: dict[str, str]) -> None:
-    """By the integrator's id, with the location if it is known, or by the gateway's own id."""
+    """A list is looked up by the integrator's id, with the location if it is known, or by the gateway's own id."""
     call = SALE.listing_lookup(outcome_query)
     assert (call.request.method, call.request.path) == ("GET", "/v2/transactions")
     assert dict(call.request.params) == {**params, "page": "1", "page_size": "100"}

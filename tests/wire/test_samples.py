@@ -162,7 +162,7 @@ def test_a_recorded_list(sample: str, noun: ResourceSpec[Any], kind: type[Record
 
 
 def test_recorded_responses() -> None:
-    """None is left out; the token is read where logins are tested."""
+    """Each recorded response is in these tables; a token's is read where logins are tested."""
     recorded = {path.stem for path in SAMPLES.glob("*-response.json") if not path.stem.startswith("token-")}
     assert recorded == {*SINGLE, *LISTS}
 

@@ -85,7 +85,7 @@ def test_a_response_without_a_token_is_malformed(body: bytes) -> None:
 
 @pytest.mark.parametrize("value", ["", None, 5, "\ud800"])
 def test_unsendable_arguments(value: object) -> None:
-    """All three arguments at once, and the password is not repeated."""
+    """A login that cannot be sent names all three arguments, without the password."""
     with pytest.raises(InvalidRequestError) as refused:
         log_in(value, value, value)  # type: ignore[arg-type]
     assert [line.split(":")[0] for line in refused.value.problems] == ["username", "password", "domain"]
