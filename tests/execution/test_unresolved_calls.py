@@ -181,3 +181,17 @@ async def test_a_ledger_that_cannot_be_read_lets_nothing_through() -> None:
     script.ledger.broken = "open_intents"
     await script.fail(sell_at_terminal, NotSentError, match="the ledger cannot be read: .*it is damaged")
     assert script.methods == []
+
+
+async def test_recovered_call() -> None:
+    """`recover()` frees the terminal of a call that it finds: the next one is sent without a lookup."""
+    script = LedgerScript(post=[LOST, APPROVED])
+    async with script.gateway(in_doubt_seconds=1) as gateway:
+        await lost(script, gateway)
+        script.responses["get"] = [record("transaction", transaction_api_id="first", terminal_id="t")]
+        script.ledger.left_open = script.ledger.intents
+        assert [each.outcome for each in await gateway.recover()] == ["found"]
+        script.ledger.left_open = []
+        asked = len(script.asked)
+        await gateway.router_transactions.create(sale("second"))
+    assert script.methods[asked:] == ["POST"]
