@@ -365,7 +365,7 @@ def _is_hidden(path: Path) -> bool:
 
 def table() -> str:
     """The changes as a table in Markdown; arguments of one function that change alike share a row."""
-    rows = ["| 0.2 | 0.3 | |", "|---|---|---|"]
+    rows = ["| 0.2 | 0.3 | note |", "|---|---|---|"]
     for _, alike in groupby(
         CHANGES, lambda change: (change.kind, change.owner, change.kind is NameKind.POSITIONAL or change.new)
     ):

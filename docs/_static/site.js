@@ -11,6 +11,17 @@ const openField = () => {
 addEventListener("hashchange", openField);
 addEventListener("DOMContentLoaded", openField);
 
+/* What scrolls can be reached by the keyboard. */
+const reachScrolling = () => {
+  for (const box of document.querySelectorAll("pre, .table-wrapper")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+};
+addEventListener("load", reachScrolling);
+addEventListener("resize", reachScrolling);
+document.addEventListener("toggle", reachScrolling, true);
+
 /* Name the side bars for screen readers, which list them by their names. */
 addEventListener("DOMContentLoaded", () => {
   document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "Pages");

@@ -72,6 +72,12 @@ def test_older_addresses(pages: dict[Path, str]) -> None:
     assert {f"gateway_async.{name}" for name in names} | {"gateway.transactions.create"} <= known
 
 
+def test_column_names(pages: dict[Path, str]) -> None:
+    """Each column of a table has a name: a screen reader says it before each cell."""
+    nameless = re.compile(r'<th class="head[^"]*">(?:<p></p>)?</th>')
+    assert {path.name: count for path, text in pages.items() if (count := len(nameless.findall(text)))} == {}
+
+
 def test_page_size(pages: dict[Path, str]) -> None:
     """A page takes less than 400 kB, so that a phone shows it quickly."""
     assert {path.name: len(text) for path, text in pages.items() if len(text) > 400_000} == {}
