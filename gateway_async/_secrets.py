@@ -526,7 +526,7 @@ def passwords_in(text: str) -> Iterator[Secret]:
 
 
 def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> str:
-    """Return the first `limit` characters of `text`, masked and on one line.
+    """Quote the first `limit` characters of `text`, masked and on one line.
 
     A longer text ends with "…". A card number that is broken over lines is masked as well.
 

@@ -51,7 +51,7 @@ def by_field(problems: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def pluralize(number: float, noun: str, many: str = "") -> str:
-    """Return the form of a noun that follows a number: call, calls. `many` is an irregular plural."""
+    """Choose the form of a noun that follows a number: call, calls. `many` is an irregular plural."""
     return noun if number == 1 else many or f"{noun}s"
 
 

@@ -254,7 +254,7 @@ class AsyncGateway(Resources):
         location_id: str | None = None,
         check_limits: bool | None = None,
     ) -> Self:
-        """Return a view of this client with other options, for single calls.
+        """Get a view of this client with other options, for single calls.
 
             vault = await gateway.with_options(timeout=5, max_attempts=1).account_vaults.get("…")
 
@@ -295,7 +295,7 @@ class AsyncGateway(Resources):
         return view
 
     def resource(self, plural: str, *, name: str, api_id: str | None = None) -> UntypedResource:
-        """A resource that this package has no models for. Its records and requests are mappings.
+        """A resource without models in this package; its records and requests are mappings.
 
             plans = gateway.resource("plans", name="plan", api_id="plan_api_id")
             plan = await plans.create({"title": "Tea", "transaction_amount": "12.50"})
@@ -368,7 +368,7 @@ class AsyncGateway(Resources):
         return self._executor.health(*uses)
 
     async def check(self, *, timeout: float = 5.0) -> Readiness:  # noqa: ASYNC109  it raises nothing when it is over
-        """Whether calls can work now: one read at the gateway, and one of the ledger.
+        """Check that calls can work now, with one read at the gateway and one of the ledger.
 
         Meant for a readiness probe: problems are returned, not raised. The read is not repeated, and nothing is
         written. Credentials that may not list contacts are accepted.

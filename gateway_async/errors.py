@@ -96,14 +96,14 @@ class SendStage(enum.StrEnum):
 
 
 class InsecureConnectionWarning(UserWarning):
-    """Warns that a client was created with `verify=False`, so any server can impersonate the gateway."""
+    """A client was created with `verify=False`, so any server can impersonate the gateway."""
 
 
 _ErrorT = TypeVar("_ErrorT", bound="GatewayError")
 
 
 class GatewayError(Exception):
-    """The base of all gateway_async errors.
+    """Base class of all gateway_async errors.
 
     Attributes:
         call: the request, such as `"POST /v2/transactions"`; empty when the error is not about a request.
@@ -114,7 +114,7 @@ class GatewayError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call can be made again: nothing was executed, and the cause may pass.
+        """Whether the same call can be repeated: nothing was executed, and the cause may be temporary.
 
         It is False for an `OutcomeUnknownError`: first find out what happened.
         """
@@ -296,7 +296,7 @@ class ValidationError(StatusError, InvalidFieldsError):
 
 
 class DuplicateError(ValidationError):
-    """422: a record has the integrator id already (contract, *Integrator primary key*); this request created nothing.
+    """422: another record has the integrator id (contract, *Integrator primary key*); this request created nothing.
 
     A checkout that is sent twice gets this error for the second request: `fetch()` reads the first one's record. If a
     proxy sends a request twice, the record may come from a copy of this very call. Compare the record before you use
@@ -319,7 +319,7 @@ class DuplicateError(ValidationError):
         self.record_type = record_type
 
     async def fetch(self) -> "Record":
-        """Read the record that has the integrator id.
+        """Read the record that already has the integrator id.
 
         Returns:
             The record, of the type that the refused call would have returned.
@@ -351,7 +351,7 @@ class ServerError(StatusError):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call can be made again: a read can."""
+        """Whether the same call can be repeated: a read can."""
         return self.call.startswith("GET ")
 
 

@@ -315,7 +315,7 @@ class TerminalProgress:
     left: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-ready values, such as for a browser."""
+        """Convert the attributes to JSON-ready values, for example for a browser."""
         return attrs.asdict(self) | {"state": self.state.value}
 
     def __str__(self) -> str:

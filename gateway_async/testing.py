@@ -35,7 +35,7 @@ _TRANSPORT = "gateway_async._http.transport.PooledTransport"
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which may send requests
 def pytest_runtest_setup() -> None:
-    """Let the routes of respx respond to the client's requests.
+    """Let respx routes respond to the client's requests.
 
     respx itself replaces only the connections of httpx.
     """
@@ -111,7 +111,7 @@ def gateway_environment(sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def crash_test(sandbox: "Sandbox") -> "CrashTest":
-    """Crash a scenario at many moments, and check every payment afterwards.
+    """Crash a scenario at many moments, checking every payment afterwards.
 
         async def pay(gateway):
             new = TransactionCreate(

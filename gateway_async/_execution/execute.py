@@ -97,7 +97,7 @@ class CallExecutor:
     def with_limits(
         self, *, timeout: float | None, terminal_timeout: float | None, max_attempts: int | None
     ) -> "CallExecutor":
-        """Return an executor with other limits that shares everything else; None keeps a limit.
+        """Copy this executor with other limits; everything else is shared, and None keeps a limit.
 
         Lookups keep the limits of the client.
         """

@@ -122,7 +122,7 @@ class HttpClient:
         return anyio.current_time() if self._event_loop is None else self._event_loop.now()
 
     def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at the time `at`, by the clock of `now()`; `forget` it after its block."""
+        """Open a cancel scope that ends at the time `at`, by the clock of `now()`; `forget` it after its block."""
         return anyio.CancelScope(deadline=at) if self._event_loop is None else self._event_loop.deadline(at)
 
     def forget(self, deadline: anyio.CancelScope) -> None:

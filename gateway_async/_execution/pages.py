@@ -85,7 +85,7 @@ class Pages(Generic[T]):
         return page.records[0] if page.records else None
 
     async def count(self) -> int:
-        """Return the number of records, without fetching them.
+        """Count the records without fetching them.
 
         Raises:
             MalformedReplyError: the response has no total count.
@@ -96,7 +96,7 @@ class Pages(Generic[T]):
         return page.total_count
 
     async def to_list(self, limit: int | None = None) -> list[T]:
-        """Return the records as a list: the first `limit`, or all of them.
+        """Collect the records in a list: the first `limit`, or all of them.
 
         All records are in memory at the same time. Iterate over a long list instead.
 

@@ -153,7 +153,7 @@ class LedgerRecorder:
         self._in_progress.discard(intent_id)
 
     async def open_intents(self) -> Sequence[tuple[Intent, float]]:
-        """Return the open intents, except this client's calls in progress, with their seconds in doubt."""
+        """Read the open intents, except this client's calls in progress, with their seconds in doubt."""
         if self._ledger is None:
             return []
         in_progress = set(self._in_progress)  # also calls that end, or start and end, while the ledger is read

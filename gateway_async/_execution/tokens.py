@@ -69,7 +69,7 @@ class Authenticator:
         return self._reusable
 
     async def fetch_signature(self, call: Call[Any]) -> Signature:
-        """Return the signature with a fetched token or secret.
+        """Sign with a fetched token or secret.
 
         Raises:
             AuthenticationError: the login was rejected.
@@ -112,7 +112,7 @@ class TokenProvider:
         self._rejection: AuthenticationError | None = None
 
     async def token(self, call: Call[Any]) -> AccessToken:
-        """Return the token; log in first if it is missing or expired."""
+        """Get the token, logging in first if it is missing or expired."""
         if (token := self._valid_token()) is None:
             rejection = self._rejection
             async with self._login_lock:
@@ -177,7 +177,7 @@ class TokenProvider:
 
 
 async def with_current_secret(credentials: Credentials, call: Call[Any]) -> Credentials:
-    """Return credentials with the secret that their function returns now; raise `NotSentError` without one."""
+    """Fill in the secret that the credentials' function returns now; raise `NotSentError` without one."""
     field = SECRET_FIELDS[type(credentials)]
     source = getattr(credentials, field)
     if isinstance(source, Secret):

@@ -29,7 +29,7 @@ class EventLoop:
         self.open_scopes: dict[anyio.CancelScope, float] = {}
 
     def deadline(self, at: float) -> anyio.CancelScope:
-        """Return a cancel scope that ends at a time.
+        """Open a cancel scope that ends at a given time.
 
         On asyncio, it gets its timer at the next tick of one timer for all: most calls have ended by then.
         """

@@ -82,7 +82,7 @@ class ResponseParser:
         self._chunks.clear()
 
     def take_body(self) -> bytes:
-        """Return the new part of the body."""
+        """Take the part of the body that is new."""
         chunks = self._chunks
         self._chunks, self.buffered_bytes = [], 0
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)

@@ -78,7 +78,7 @@ class Address:
         Raises:
             Exception: an error of the driver, or an `OSError`.
         """
-        # As a function, because a connection keeps it. That of the environment would be kept as text.
+        # As a function, because a connection keeps it; the environment's password would be kept as text.
         password = self._password or Secret(os.environ.get("PGPASSWORD", ""))
         known = password.reveal if password.reveal() else None
         try:
@@ -340,12 +340,12 @@ def read_committed(connection: Any) -> Any:
 
 
 def check_dsn(dsn: Any, table: object, problems: Sequence[str] = ()) -> Any:
-    """Return the address that a secret contains, or the asyncpg pool that was given instead of one.
+    """Unseal the address in a secret; an asyncpg pool given instead is returned as it is.
 
     Args:
         dsn: the secret or the pool.
         table: the name of the table, with or without a schema.
-        problems: problems with other arguments, which are reported with those of these.
+        problems: problems with other arguments, to be reported together.
 
     Raises:
         InvalidRequestError: there are problems.

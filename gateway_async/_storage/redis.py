@@ -55,7 +55,7 @@ def connect_redis(
 
     Args:
         url: `redis://…`, `rediss://…` or `unix://…`.
-        problems: problems with other arguments of `who`; reported together with that of the address.
+        problems: problems with other arguments of `who`, to be reported together.
         who: the name of the class that uses it, for messages.
         connections: maximum number of connections; commands wait for a free one.
         timeout: seconds for connecting, for a response and for a free connection.

@@ -52,7 +52,7 @@ class Pruning:
         self._due_at = monotonic()
 
     def take(self) -> Callable[[], Steps[None]] | None:
-        """Return the operation if it is due; whether it fails or not, it is due again in a minute."""
+        """Take the operation if it is due; whether it fails or not, it is due again in a minute."""
         if monotonic() < self._due_at:
             return None
         self._due_at = monotonic() + _PRUNING_SECONDS

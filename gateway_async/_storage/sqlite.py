@@ -45,7 +45,7 @@ def file_identity(path: str) -> tuple[int, int] | None:
 
 
 def seal_path(path: Any) -> Path | Secret:
-    """Return a file's absolute path; anything else as a secret, because it may be an address with a password."""
+    """Make a file's path absolute; seal anything else, because it may be an address with a password."""
     text = fspath(path) if isinstance(path, PathLike) else path
     if isinstance(text, str) and text and "\0" not in text and not is_address(text):
         return Path(text).absolute()
@@ -53,7 +53,7 @@ def seal_path(path: Any) -> Path | Secret:
 
 
 def check_path(path: Path | Secret, problems: Sequence[str] = ()) -> Path:
-    """Return the path of a file, from the result of `seal_path`.
+    """Check the result of `seal_path`, and unpack the path of the file.
 
     Raises:
         InvalidRequestError: it is not a path, or there are `problems` with other arguments.
@@ -123,7 +123,7 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 
 def ask_pragma(connection: sqlite3.Connection, pragma: str) -> int:
-    """Return the value of a numeric pragma."""
+    """Read the value of a numeric pragma."""
     (value,) = connection.execute(f"PRAGMA {pragma}").fetchone()
     return int(value)
 

@@ -83,7 +83,7 @@ def money(amount: Decimal | int | str) -> str:
 
 
 def as_number(amount: Decimal | int | str) -> Decimal:
-    """Return an amount as a JSON number with the same digits, without an exponent.
+    """Write an amount as a JSON number with the same digits, without an exponent.
 
     Raises:
         ValueError: as for `money`.

@@ -54,7 +54,7 @@ def check_supported(credentials: Credentials, call: Call[object]) -> None:
 
 
 def sign_without_credentials(developer_id: str) -> Signature:
-    """Return the headers of a request without credentials, such as a login."""
+    """Build the headers of a request without credentials, such as a login."""
     return Signature(headers=(("developer-id", developer_id),))
 
 
@@ -88,7 +88,7 @@ def _signature_in(send_in: str, params: Params, *secrets: Secret) -> Signature:
 
 
 def hash_key(user_id: str, key: Secret, timestamp: str) -> Secret:
-    """Return the HMAC-SHA256 of user id and timestamp, as lower-case hex."""
+    """Compute the HMAC-SHA256 of user id and timestamp, in lower-case hex."""
     return Secret(hmac.new(key.reveal().encode(), f"{user_id}{timestamp}".encode(), hashlib.sha256).hexdigest())
 
 

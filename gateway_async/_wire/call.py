@@ -200,7 +200,7 @@ class OutcomeQuery:
         return self.location_id is not None or self.kind == LISTED
 
     def as_json(self) -> dict[str, Any]:
-        """Return the query as a JSON object, which `read` parses."""
+        """Convert the query to a JSON object, which `read` parses."""
         return {
             "kind": self.kind,
             "resource": self.resource,

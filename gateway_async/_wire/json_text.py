@@ -29,7 +29,7 @@ _SURROGATE: Final = re.compile(
 
 
 def as_utf8(text: bytes, content_type: str = "") -> bytes:
-    """Return a text in UTF-8, without a byte order mark.
+    """Encode a text as UTF-8, without a byte order mark.
 
     Most texts are in UTF-8, whatever charset their content type names. Others are decoded by this charset, or get
     replacement characters (U+FFFD).
@@ -160,7 +160,7 @@ def unsendable(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def join_path(path: str, key: Any) -> str:
-    """Return the path of a value in a mapping, fit for a problem."""
+    """Name the place of a value in a mapping, for the text of a problem."""
     return mask_text(f"{path}.{key}").encode(errors="backslashreplace").decode()
 
 

@@ -62,7 +62,7 @@ class PagePlan:
         return PageWindow(max(position, 0) // self.size + 1, self.size)
 
     def observe(self, window: PageWindow, raw: RawPage[Any]) -> PageWindow:
-        """Return the window that a response shows, and learn from its size."""
+        """Work out the window that a response shows, and learn from its size."""
         if raw.page_count is None:  # a shorter page must be the last one, so none may exceed the gateway's maximum
             self._largest = self.size
         has_requested_size, is_trial = self._has_requested_size(window, raw), self._is_trial(window)

@@ -94,7 +94,7 @@ class BasicCredentials:
 
 
 def seal_passwords(passwords: Passwords | None) -> Sequence[Secret] | None:
-    """Return passwords as secrets, which no traceback shows."""
+    """Seal passwords, so that no traceback shows them."""
     if passwords is None:
         return None
     if isinstance(passwords, str | Secret) or not isinstance(passwords, Iterable):

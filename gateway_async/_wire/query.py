@@ -111,7 +111,7 @@ def list_params(
     extra_filters: Mapping[str, Any] | None = None,
     names: NamesToCheck | None = None,
 ) -> Params:
-    """Return the parameters of a list, without the page's.
+    """Build the query parameters of a list, without the paging.
 
     The filters were sealed before. The size of the page is only checked. `names` are the names that filters and sort
     may have; without them, and in `extra_filters`, any name is sent.

@@ -289,7 +289,7 @@ class RecordReader(Generic[R]):
         return read
 
     def unwrap(self, content: Any) -> Mapping[str, Any]:
-        """Return the raw record from the body of a response.
+        """Extract the raw record from the body of a response.
 
         Raises:
             FieldError: the body does not contain a record.

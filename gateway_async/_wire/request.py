@@ -64,7 +64,7 @@ class RequestDefaults:
     accepts_existing: bool = False
 
     def with_options(self, location_id: str | None, check_limits: bool | None) -> "RequestDefaults":
-        """Return the defaults with another location and other checks; None keeps them."""
+        """Copy the defaults with another location or other checks; None keeps a value."""
         changes: dict[str, Any] = {"location_id": location_id, "check_limits": check_limits}
         return attrs.evolve(self, **{name: value for name, value in changes.items() if value is not None})
 

@@ -264,7 +264,7 @@ def decide(
 
 
 def retry_after(error: GatewayError) -> float:
-    """Return the seconds of the error's `Retry-After` that are honored; 0 without one.
+    """The seconds of the error's `Retry-After` that are honored; 0 without one.
 
     A random time is added, so that clients do not retry at the same moment.
     """
@@ -279,7 +279,7 @@ def renews_token(error: GatewayError) -> bool:
 
 
 def format_table() -> str:
-    """Return the decision table as Markdown."""
+    """Format the decision table as Markdown."""
     effects = [effect.value for effect in RepeatEffect]
     head = ["how far it got", "what came back", *effects, "pause before a retry"]
     rows = [

@@ -216,7 +216,7 @@ def compile_row_reader(kind: type[R], names: Iterable[str], mixed: frozenset[str
 
     Raises:
         TypeError: only the rules can read records of this class.
-        ValueError: a name cannot be that of a field of a structure.
+        ValueError: a name cannot be a field name of a structure.
     """
     attributes = {name: f"field_{number}" for number, name in enumerate(names)}
     rules, texts = rules_of(kind), _texts(kind) - mixed

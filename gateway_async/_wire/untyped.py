@@ -127,7 +127,7 @@ class UntypedSpec(ResourceSpec[UntypedRecord]):
         return request, find_by_api_id
 
     def unwrap(self, content: Any) -> Mapping[str, Any]:
-        """Return the raw record of a response, with `api_id` filled in."""
+        """Extract the raw record of a response, with `api_id` filled in."""
         record: Mapping[str, Any] = self._with_api_id(super().unwrap(content))
         return record
 

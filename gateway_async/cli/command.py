@@ -68,14 +68,14 @@ class Group(_PlainHelp, TyperGroup):
 def make_command(
     name: str, kind: Callable[..., Runnable], cls: type[Command] = Command, *, text: str = "", summary: str = ""
 ) -> Any:
-    """Return the command whose options are the fields of a class. Its help is the docstring of the class."""
+    """Make a command from a class: its fields become options, its docstring the help."""
     single = typer.Typer(add_completion=False)
     single.command(name, cls=cls, help=text or help_of(kind), short_help=summary or None)(kind)
     return get_command(single)
 
 
 def help_of(command: Callable[..., Any]) -> str:
-    """Return a docstring with one line for each paragraph and list item, which a terminal wraps by its own width."""
+    """Join each paragraph and list item of a docstring into one line, for the terminal to wrap."""
     return re.sub(r"(?<!\n)\n *(?!\n|- )", " ", getdoc(command) or "")
 
 
@@ -88,7 +88,7 @@ def _parts(command: Any, ctx: Any, width: int) -> Iterator[str]:
 
 
 def sections_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-    """Return the sections of a help: the title, then a name and a text for each argument, option or command."""
+    """Collect the sections of a help: the title, then a name and a text for each argument, option or command."""
     sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in command.get_params(ctx):
         if record := each.get_help_record(ctx):

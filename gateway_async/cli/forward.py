@@ -90,7 +90,7 @@ class Forward:
 
 
 class Forwarder:
-    """Forwards postbacks, those of one record one after the other.
+    """Forwards postbacks; postbacks about the same record go one after the other.
 
     A postback is sent with the body and the headers that it came with, so also with its credentials.
 

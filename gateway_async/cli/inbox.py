@@ -106,7 +106,7 @@ class InboxCommand:
 
 
 async def count_dead(location: str, table: str) -> int:
-    """Return the number of dead postbacks in an inbox.
+    """Count the dead postbacks in an inbox.
 
     Raises:
         GatewayError: the inbox cannot be used.

@@ -185,7 +185,7 @@ class LedgerCommand:
 
 
 async def count_open(location: str, table: str) -> int:
-    """Return the number of open calls in a ledger.
+    """Count the open calls in a ledger.
 
     Raises:
         GatewayError: the ledger cannot be used.

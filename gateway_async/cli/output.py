@@ -129,7 +129,7 @@ _GAP = "  "
 
 
 def is_terminal() -> bool:
-    """Return whether a person reads the standard output."""
+    """Whether a person reads the standard output."""
     return Console().is_terminal
 
 
@@ -207,7 +207,7 @@ def check_location(name: str, location: str) -> None:
 
 
 def display_location(location: str) -> str:
-    """Return the file or the address of a store without a password."""
+    """Show the file or address of a store, without a password."""
     if not is_address(location):
         return location
     address, problem = Address.parse(location)
@@ -220,7 +220,7 @@ _NAME: Final = "gateway-async"
 
 
 def command_name() -> str:
-    """Return the command as it was called: `gateway-async`, its path, or `python -m gateway_async`."""
+    """The command as it was called: `gateway-async`, its path, or `python -m gateway_async`."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         python = Path(sys.executable).name.removesuffix(".exe")
@@ -231,7 +231,7 @@ def command_name() -> str:
 
 
 def command_line(arguments: Sequence[str], remark: str = "") -> str:
-    """Return a command for a shell, with a remark as a comment. Secrets in the arguments are masked."""
+    """Write a command for a shell, with a remark as a comment. Secrets in the arguments are masked."""
     masked = mask_arguments(arguments)
     remarks = [remark] if remark else []
     if masked != list(arguments):

@@ -25,7 +25,7 @@ _STANDARD_INPUT: Final = "@-"
 
 
 def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return name → value of `NAME=VALUE` texts.
+    """Split `NAME=VALUE` texts into name → value.
 
     Args:
         option: the option that the texts belong to.
@@ -47,12 +47,12 @@ def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def names_of(kinds: Iterable[type[Request]]) -> list[str]:
-    """Return the fields of all classes of requests, each once."""
+    """List the fields of all request classes, each once."""
     return list(dict.fromkeys(name for kind in kinds for name in fields_of(kind)))
 
 
 def required_names(kind: type[Request]) -> list[str]:
-    """Return the fields that a request of this class cannot lack."""
+    """The required fields of a request class."""
     return [field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING]
 
 
@@ -227,7 +227,7 @@ _RANGES: Final = {name: each for name, each in vars(TimeRange).items() if isinst
 
 
 def filters_of(record: type[Any], given: Mapping[str, str], others: Sequence[str]) -> dict[str, Any]:
-    """Return field → value of the filters of a list.
+    """Parse the filters of a list into field → value.
 
     Args:
         record: the record that is listed.

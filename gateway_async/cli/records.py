@@ -256,7 +256,7 @@ class DeleteCommand(_OneRecord):
 
 
 def list_resources(kind: type[_RecordCommand]) -> list[str]:
-    """Return the names of the resources that have a verb."""
+    """List the names of the resources that have a verb."""
     return sorted(name for name in RESOURCES if _has(name, kind))
 
 
@@ -286,11 +286,11 @@ class VerbGroup(Group):
         self._kind = kind
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
-        """Return the resources that have the verb."""
+        """List the resources that have the verb."""
         return list_resources(self._kind)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
-        """Return the command of a resource, or None for another resource."""
+        """Find the command of a resource; None if there is no such resource."""
         resource = cmd_name.replace("-", "_")
         if resource not in self.commands and resource in list_resources(self._kind):
             self.commands[resource] = _make_command(self._kind, resource)

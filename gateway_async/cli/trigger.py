@@ -195,7 +195,7 @@ class SandboxControl:
             raise NotASandboxError
 
     def postbacks(self, record_id: str) -> list[dict[str, Any]]:
-        """Return the postbacks about a record, newest last."""
+        """List the postbacks about a record, newest last."""
         found: list[dict[str, Any]]
         found = self._send("GET", f"/_sandbox/postbacks?{urlencode({'record_id': record_id})}")["postbacks"]
         return found

@@ -44,7 +44,7 @@ class RecordingLedger:
         await self._ledger.record_outcome(intent_id, outcome, record_id)
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the open intents of the wrapped ledger."""
+        """Read the open intents of the wrapped ledger."""
         return await self._ledger.open_intents(terminal_id)
 
     async def aclose(self) -> None:
@@ -60,7 +60,7 @@ class RecoveryLedger(RecordingLedger):
     """Ledger for a sandbox without requests in progress, where every lookup is conclusive at once."""
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the open intents, with conclusive lookups, also of calls at terminals.
+        """Read the open intents, with conclusive lookups even for calls at terminals.
 
         A database can still have the connection of a killed process, whose calls `open_intents` then leaves out.
         """

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def split_url(url: Any) -> SplitResult:
-    """Return the parts of a URL; all are empty if it is invalid."""
+    """Split a URL into its parts; all are empty if it is invalid."""
     try:
         return urlsplit(url if isinstance(url, str) else "")
     except ValueError:
@@ -258,7 +258,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def write_field(name: str, value: Any) -> Any:
-    """Return the value of a field as JSON has it."""
+    """Convert the value of a field to JSON."""
     if value is not None and _AMOUNT.fullmatch(name):
         return money(value)
     match value:

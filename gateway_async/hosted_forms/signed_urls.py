@@ -237,7 +237,7 @@ _GOOD_STATUSES: Final[Mapping[str, frozenset[TransactionStatus]]] = {
 
 
 def compare_form_result(asked: Mapping[str, Any], record: Transaction | AccountVault) -> tuple[str, ...]:
-    """Return the differences between a form's fields and its record.
+    """List the differences between a form's fields and its record.
 
     An empty result means that the payment was approved, for the whole amount and the merchant account of the URL that
     you made, or that the account vault is in the right place. Read the record from the gateway by its integrator id.

@@ -119,7 +119,7 @@ class Ledger(Protocol):
         ...
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        """Return the intents without an outcome, the oldest first.
+        """List the intents without an outcome, oldest first.
 
         With `terminal_id`, return only the intents of that terminal, and all of them. Without it, a ledger may leave
         out the calls of other processes that are alive, because they can still be in progress.

@@ -185,7 +185,7 @@ class _SqlLedger(SqlStore[QueuedStore]):
 
 
 class SqliteLedger(_SqlLedger):
-    """A ledger in an SQLite file; each client needs its own object.
+    """A ledger in an SQLite file; each client needs its own.
 
         AsyncGateway(..., ledger=SqliteLedger("payments.db"))
 
@@ -215,7 +215,7 @@ class SqliteLedger(_SqlLedger):
 
 
 class PostgresLedger(_SqlLedger):
-    """A ledger in PostgreSQL (12 or newer), for any number of processes and hosts; each client needs its own object.
+    """A ledger in PostgreSQL (12 or newer), for any number of processes and hosts; each client needs its own.
 
         AsyncGateway(..., ledger=PostgresLedger("postgresql://127.0.0.1/shop"))
 

@@ -120,6 +120,6 @@ class RowOperations:
 
 
 def reasons_from(error: StatusError) -> tuple[str, ...]:
-    """Return the gateway's messages, field by field."""
+    """List the gateway's messages, field by field."""
     lines = tuple(f"{name}: {line}" if name else line for name, messages in error.fields.items() for line in messages)
     return lines or (error.message or f"rejected with status {error.status_code}",)

@@ -98,7 +98,7 @@ class Plan:
     assumed: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as plain values for `json.dumps`."""
+        """Convert the plan to plain values for `json.dumps`."""
         return attrs.asdict(self)
 
     def __str__(self) -> str:

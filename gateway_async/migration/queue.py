@@ -72,7 +72,7 @@ class RowQueue(Generic[R, T]):
         return self._started.end()
 
     async def get(self) -> T | None:
-        """Return the next task; None when there are no more, or the queue was closed."""
+        """Take the next task; None when there are no more, or the queue was closed."""
         return await self._started.get()
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class RowQueue(Generic[R, T]):
         self._started.close()
 
     def remaining(self) -> Sequence[T]:
-        """Return the tasks that were not taken, or not admitted."""
+        """List the tasks that were not taken, or not admitted."""
         return [*self._started.remaining(), *self._not_admitted]
 
 

@@ -67,7 +67,7 @@ class Totals:
                 yield state, count
 
     def as_values(self) -> dict[str, int]:
-        """Return the rows of each state, and all of them, for JSON."""
+        """The numbers of rows in each state and in all, for JSON."""
         return {"rows": self.rows, **attrs.asdict(self)}
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Totals:
 
 
 async def read_totals(journal: Journal) -> Totals | None:
-    """Return the rows of all runs; None if the journal cannot be read."""
+    """Count the rows of all runs; None if the journal cannot be read."""
     try:
         return Totals.from_counts(await journal.counts())
     except JournalError:
@@ -92,7 +92,7 @@ class JournalCounter:
         self._due_at = float("-inf")
 
     async def read(self, *, now: bool = False) -> Totals | None:
-        """Return the rows of all runs, counted a short time ago or, if asked, now; None if they cannot be read."""
+        """Read the row counts of all runs, taken recently or, if asked, now; None if they cannot be read."""
         began = anyio.current_time()
         if now or began >= self._due_at:
             self._totals = await read_totals(self._journal) or self._totals
@@ -127,12 +127,12 @@ class Reasons:
                     self._counts[reason] += 1
 
     def most(self, number: int) -> list[tuple[str, int]]:
-        """Return the most frequent reasons with their number of rows."""
+        """The most frequent reasons with their number of rows."""
         return self._counts.most_common(number)
 
 
 def generalize(reason: str) -> str:
-    """Return a reason without the details of a single row."""
+    """Strip a reason of the details of a single row."""
     for detail, common in _ROW_DETAILS:
         reason = detail.sub(common, reason)
     return reason

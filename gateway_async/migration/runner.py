@@ -98,7 +98,7 @@ class Runner:
 
     @property
     def waits_for(self) -> str:
-        """Return what it waits for, as text; "" if for nothing."""
+        """Describe what the run is waiting for; "" if for nothing."""
         return "" if self._stop_signal.reason else self._journal_writer.waits_for or self._describe_outage()
 
     def stop(self, reason: str) -> None:

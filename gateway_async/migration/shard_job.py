@@ -29,13 +29,13 @@ from gateway_async.migration.stop import RowAllowance, SharedRowAllowance
 
 
 def seal_shard_address(address: Any) -> Any:
-    """Return an address as a secret, because it may have a password; anything else is returned unchanged."""
+    """Seal an address, because it may contain a password; anything else stays as it is."""
     return Secret(address) if isinstance(address, str) else address
 
 
 @attrs.frozen
 class ShardResult:
-    """The result of one shard, with those of its rows that were rejected or repeated, or are unknown."""
+    """The result of one shard, with its rejected, repeated and unknown rows."""
 
     report: Report
     results: tuple[RowResult, ...]
@@ -99,7 +99,7 @@ class ShardJob:
             )
 
     def rows_of(self, shard: Shard) -> Rows:
-        """Return the rows of a shard, read from the file."""
+        """Read the rows of a shard from the file."""
         return read_rows(self.path, shard=shard, **self.reading)
 
     async def run_shard(self, shard: Shard, **callbacks: Any) -> ShardResult:
@@ -173,7 +173,7 @@ def _allowance(journal: Any, max_rows: int | None) -> RowAllowance:
 
 
 async def rows_left(journal: Any, max_rows: int) -> bool:
-    """Return whether processes may still store rows."""
+    """Whether processes may still store rows."""
     reserved = await journal.reserve_rows(1, limit=max_rows)
     await journal.reserve_rows(-reserved, limit=max_rows)
     return bool(reserved)

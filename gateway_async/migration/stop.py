@@ -40,14 +40,14 @@ class Window:
         return window
 
     def contains(self, at: datetime) -> bool:
-        """Return whether a moment is in the window. The end itself is outside."""
+        """Whether a moment is in the window; the end itself is outside."""
         now = at.time().replace(tzinfo=None)
         if self.begins < self.ends:
             return self.begins <= now < self.ends
         return now >= self.begins or now < self.ends
 
     def seconds_until_open(self, at: datetime) -> float:
-        """Return the seconds until it opens, by local clock time; 0 while it is open."""
+        """The seconds until the window opens, by local clock time; 0 while it is open."""
         if self.contains(at):
             return 0.0
         opens = datetime.combine(at.date(), self.begins, at.tzinfo)
@@ -64,18 +64,18 @@ def stop_on_any(*stops: StopCondition | None) -> StopCondition:
 
 
 def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
-    """Return a condition that stops when the window closes."""
+    """Stop when the window closes."""
     return lambda _: None if window.contains(now()) else f"the window {window} has closed"
 
 
 def stop_after_seconds(seconds: float) -> StopCondition:
-    """Return a condition that stops after a number of seconds."""
+    """Stop after a number of seconds."""
     reason = f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
     return lambda report: reason if report.seconds >= seconds else None
 
 
 def stop_after_rejects(most: int) -> StopCondition:
-    """Return a condition that stops when more than `most` rows are rejected.
+    """Stop when more than `most` rows are rejected.
 
     Repeated rows count as rejected.
     """
@@ -100,7 +100,7 @@ class StopSignal:
 
     @property
     def reason(self) -> str:
-        """Return the reason of the stop; "" if the run goes on."""
+        """The reason for the stop; "" if the run goes on."""
         return self._report.stopped
 
     def set(self, reason: str) -> None:
@@ -115,7 +115,7 @@ class StopSignal:
 
 
 def backoff(attempts: int) -> float:
-    """Return the seconds to wait after a number of failed attempts."""
+    """The seconds to wait after a number of failed attempts."""
     return exponential_backoff(attempts, first=_MIN_PAUSE, longest=_MAX_PAUSE)
 
 

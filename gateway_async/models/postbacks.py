@@ -35,7 +35,7 @@ class HandlerStatements:
         self._statements.append((sql, values))
 
     def close(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-        """Return all statements in order. No more can be added afterwards."""
+        """Take all statements, in order. No more can be added afterwards."""
         self._is_closed = True
         return tuple(self._statements)
 

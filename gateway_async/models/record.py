@@ -99,7 +99,7 @@ class Record:
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready values, with secrets masked.
+        """Convert the record to JSON-ready values, with secrets masked.
 
         Amounts are strings, times are ISO 8601 in UTC, and codes are their plain values. Fields that
         the model does not know, and values that did not fit their field, stand under their own names.

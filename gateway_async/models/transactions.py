@@ -397,7 +397,7 @@ class Transaction(Record):
         return self.approved and self.reason_code_id == ReasonCode.PARTIALLY_APPROVED
 
     def raise_for_decline(self) -> "Transaction":
-        """Return this transaction unless it was declined.
+        """Raise `DeclinedError` if this transaction was declined; return it otherwise.
 
         Raises:
             DeclinedError: the transaction was declined.

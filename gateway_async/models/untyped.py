@@ -36,7 +36,7 @@ class UntypedRecord(Record):
         return name in self.extra or (name == "id" and self.id is not None)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a field, or `default` without the field."""
+        """Get the value of a field, or `default` if there is none."""
         try:
             return self[name]
         except KeyError:

@@ -363,10 +363,10 @@ class PostbackReceiver:
     # --- health
 
     async def health(self, *, timeout: float = 5.0) -> ReceiverHealth:  # noqa: ASYNC109  the seconds of a scope
-        """The results so far and the load of the inbox.
+        """Count the results so far and the load of the inbox.
 
-        It is async, unlike `AsyncGateway.health()`, because the inbox is counted in its database. So the load is right
-        also if other processes store or handle the postbacks. An inbox that cannot be used raises nothing: the result
+        It is async, unlike `AsyncGateway.health()`, because the inbox is counted in its database. So the load is right,
+        even if other processes store or handle postbacks. An inbox that cannot be used raises nothing: the result
         has an `inbox_problem`.
 
         Args:
@@ -390,7 +390,7 @@ class PostbackReceiver:
     # --- work
 
     async def work(self, *, until_empty: bool = False) -> None:
-        """Handle the postbacks of the inbox in the foreground.
+        """Handle postbacks from the inbox in the foreground.
 
         Use it in a separate worker process, for example. While no handler is registered, postbacks stay untouched.
 

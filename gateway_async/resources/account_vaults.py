@@ -69,7 +69,7 @@ class AccountVaults(
         return await self._executor.execute(ACCOUNT_VAULT.create(new, self._defaults))
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:
-        """Read what the card's first digits identify: issuer, country, product.
+        """Read what the card's first digits reveal: issuer, country, product.
 
         Raises:
             NotFoundError: the vault does not exist.

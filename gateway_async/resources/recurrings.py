@@ -77,7 +77,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
         return await self._executor.execute(_create_call(new, self._defaults))
 
     async def skip(self, id: str, count: int = 1) -> Recurring:
-        """Drop the next `count` charges. The end date stays.
+        """Skip the next `count` charges. The end date stays.
 
         A repetition would drop further charges. The client therefore first reads the recurring. If the response is
         lost, it reads it again and compares `next_run_date`, `end_date` and the charges that ran in the meantime. It
@@ -97,7 +97,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
         )
 
     async def defer(self, id: str, count: int = 1) -> Recurring:
-        """Move the next `count` charges to the end: `next_run_date` and `end_date` go on by `count` intervals.
+        """Move the next `count` charges to the end: `next_run_date` and `end_date` move by `count` intervals.
 
         It is for installment plans, and the gateway refuses it for an ongoing recurring. A lost response is handled as
         in `skip`.

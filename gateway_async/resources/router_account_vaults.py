@@ -26,7 +26,7 @@ ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
 
 
 class RouterAccountVaults(WritableResource[AccountVault]):
-    """Account vaults that are created from a card at a terminal."""
+    """Account vaults created from a card at a terminal."""
 
     spec = ROUTER_ACCOUNT_VAULT
 

@@ -12,7 +12,7 @@ TERMINAL: Final = ResourceSpec(name="terminal", plural="terminals", record=Termi
 
 
 class Terminals(ListableResource[Terminal]):
-    """The devices of a location that read cards.
+    """The card terminals of a location.
 
     Every gateway lists them by `location_id`. Other filters, and to read one by its id, are not documented: a gateway
     that cannot do so raises `NotFoundError` or `MethodNotAllowedError`. `gateway.locations.infos()` lists them too.

@@ -19,7 +19,7 @@ TRANSACTION_BATCH: Final = ResourceSpec(
 
 
 class TransactionBatches(ListableResource[TransactionBatch], WritableResource[TransactionBatch]):
-    """Batches of transactions that are settled together.
+    """Batches of transactions that settle together.
 
     Filters: `is_open`, `processing_status_id`, `product_transaction_id`, and a `TimeRange` for `created_ts` and
     `batch_close_ts`. `expand` accepts changelogs and product_transaction.

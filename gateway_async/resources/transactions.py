@@ -84,7 +84,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         return await self.update(id, TransactionUpdate(action=TransactionAction.VOID))
 
     async def increment(self, id: str | ApiId, new_total: Decimal | int | str) -> Transaction:
-        """Raise an authorization to `new_total`. One of this amount is returned as it is.
+        """Raise an authorization to `new_total`. An authorization that already has this amount is returned as it is.
 
         Raises:
             ValidationError: it cannot be raised; `.fields` says why.
@@ -111,7 +111,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         *,
         transaction_api_id: str | None = None,
     ) -> Transaction:
-        """Return the money of a payment: its full amount, or `amount`.
+        """Refund a payment: its full amount, or `amount`.
 
         The refund is a transaction of its own, made by POST like a sale. `transaction_api_id` names it and is generated
         when omitted. The client first reads the payment for its amount, location and product. The read and the refund
@@ -209,7 +209,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         return await self.update(id, changes)
 
     async def bin_info(self, id: str | ApiId) -> BinInfo:
-        """Read what the first digits of the charged card identify: issuer, country, product.
+        """Read what the charged card's first digits reveal: issuer, country, product.
 
         Raises:
             NotFoundError: the transaction does not exist.

@@ -20,7 +20,7 @@ class Users(ListableResource[User]):
     spec = USER
 
     async def me(self) -> User:
-        """Read the user whose credentials the client has.
+        """Read the user account that the client's credentials belong to.
 
         It is the cheapest check of credentials. `.primary_location_id` is the default location for payments.
 

@@ -32,7 +32,7 @@ _USER = {"first_name": "Sandy", "last_name": "Box", "email": "sandy@example.com"
 
 
 def load_info(gateway: Gateway) -> SandboxInfo:
-    """Return the info of the first location, which the first start creates.
+    """Load the info of the first location, which the first start creates.
 
     Raises:
         sqlite3.DatabaseError: The data file holds incompatible info.

@@ -50,7 +50,7 @@ class Display:
         """Show a statement that is true."""
 
     def waiting(self, text: Callable[[], str]) -> AbstractContextManager[object]:  # noqa: ARG002  for subclasses
-        """Return a context manager that shows `text()` while its body runs."""
+        """Show `text()` while the body of a `with` block runs."""
         return nullcontext()
 
     def close(self, number: int, chapter: Chapter) -> None:

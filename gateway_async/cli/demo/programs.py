@@ -183,7 +183,7 @@ async def sell_and_wait(api_id: str) -> None:
 
 
 def excerpt(program: Callable[..., Any]) -> str:
-    """Return the body of a program without signature, docstring and `return`."""
+    """Extract the body of a program, without signature, docstring and `return`."""
     _, _, body = inspect.getsource(program).split('"""')
     body = re.sub(r"\n+    return .+", "", re.sub(r"  # noqa.*", "", body))
     return dedent(re.sub(r"yield .+", "...", body)).strip()

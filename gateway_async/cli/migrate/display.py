@@ -142,7 +142,7 @@ class MigrationDisplay(ABC):
 
 
 def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
-    """Return the display that fits the output: a bar, lines or JSON."""
+    """Choose the display that fits the output: a bar, lines or JSON."""
     if as_json:
         return JsonDisplay(meter)
     console = Console(stderr=True)
@@ -260,7 +260,7 @@ def print_event(event: str, **values: Any) -> None:
 
 
 def format_counts(report: Report, *, running: bool = True) -> Text:
-    """Return the number of rows of each state; while the migration runs also the number of calls."""
+    """Format the number of rows in each state and, while the migration runs, the number of calls."""
     parts = [Text(f"{count:,} {STATES[state]}", style=ROW_COLORS[state]) for state, count in report.figures.figures()]
     if running and report.skipped:
         parts.append(Text(f"{report.skipped:,} of them before", style="dim"))
@@ -275,7 +275,7 @@ def format_counts(report: Report, *, running: bool = True) -> Text:
 
 
 def exit_status(report: Report, *, stopped_by_limit: bool) -> ExitStatus:
-    """Return the exit status.
+    """The exit status of a finished migration.
 
     Args:
         report: the results of the rows.

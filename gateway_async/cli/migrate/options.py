@@ -110,7 +110,7 @@ class InputOptions:
     ] = None
 
     def input_at(self, location: str) -> Input:
-        """Return the input at a path, or at `-` for standard input.
+        """Choose the input at a path; `-` is standard input.
 
         Raises:
             BadParameter: the file does not exist, or an option has the wrong form.
@@ -239,7 +239,7 @@ class MigrationOptions(InputOptions):
         return self.journal or default_journal(self.input.path)
 
     def create_journal(self) -> Journal:
-        """Return a new object for the journal. It is opened when it is first used.
+        """Create an object for the journal, which is opened at its first use.
 
         Raises:
             InvalidRequestError: its folder does not exist, or a database needs the migration's name.
@@ -317,7 +317,7 @@ def exit_on_usage_error() -> Iterator[None]:
 
 
 def default_journal(input_path: Path | None) -> str:
-    """Return the default path of the journal: the input with the suffix .journal.
+    """The default path of the journal: the input with the suffix .journal.
 
     Raises:
         InvalidRequestError: the input is standard input.
@@ -328,7 +328,7 @@ def default_journal(input_path: Path | None) -> str:
 
 
 def open_journal(location: str, name: str | None, *, must_exist: bool = False) -> Journal:
-    """Return the journal at a file's path or a database's address. It is created when it is first used.
+    """Open the journal at a file's path or a database's address; it is created at its first use.
 
     Raises:
         InvalidRequestError: it or its folder does not exist, or a database needs the migration's name or a valid
@@ -348,7 +348,7 @@ def open_journal(location: str, name: str | None, *, must_exist: bool = False) -
 
 
 def client_factory(concurrency: int) -> Callable[[], AsyncGateway]:
-    """Return a function, which other processes can load, that makes clients."""
+    """Build a function that makes clients and can be sent to other processes."""
     return partial(AsyncGateway.from_env, max_connections=max(concurrency, _DEFAULT_CONNECTIONS))
 
 

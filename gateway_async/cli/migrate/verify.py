@@ -125,7 +125,7 @@ def _print_json(result: Verification) -> None:
 
 
 def _most_frequent(result: Verification) -> list[tuple[tuple[Verdict, str], int]]:
-    """Return the reasons, those of the worst findings first."""
+    """The reasons, starting with the worst findings."""
     order = [*Verdict]
     return sorted(result.reasons.items(), key=lambda counted: (order.index(counted[0][0]), -counted[1]))
 

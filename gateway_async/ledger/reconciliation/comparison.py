@@ -86,7 +86,7 @@ class GatewayPayment:
 
     @property
     def amount(self) -> Decimal:
-        """The amount that is settled; of a partial approval, the approved one."""
+        """The amount that settles; for a partial approval, the approved amount."""
         name = "auth_amount" if self.is_partial else "transaction_amount"
         return Decimal(self.amounts.get(name, "0.00"))
 
@@ -107,7 +107,7 @@ class GatewayPayment:
 
     @property
     def is_of_other_channel(self) -> bool:
-        """Whether no client made it."""
+        """Whether no client made the payment."""
         return self.source in _OTHER_CHANNELS
 
 
@@ -191,7 +191,7 @@ def recorded_call(stored: StoredIntent) -> RecordedCall | None:
 
 
 def compare_payment(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> tuple[str, ...]:
-    """Return one line for each value that the calls do not explain.
+    """List the values that the calls do not explain, one line each.
 
     Any call that was executed, or may have been, can have set the amount. A void that the ledger does not have does not
     count, because it may come from another client. Neither does a lower capture or a tip.

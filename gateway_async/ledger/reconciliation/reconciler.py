@@ -91,12 +91,12 @@ class Period:
 
     @property
     def listed_since(self) -> datetime:
-        """The begin of what is read from both sides."""
+        """When the payments read from both sides begin."""
         return self.since - self.margin
 
     @property
     def listed_until(self) -> datetime:
-        """The end of what is read from the gateway."""
+        """When the payments read from the gateway end."""
         return self.until + self.margin
 
 

@@ -50,7 +50,7 @@ class PaymentTotals:
 
 @attrs.frozen(kw_only=True)
 class BatchTotals:
-    """A transaction batch, and those payments of the period that it settles.
+    """A transaction batch, and the payments of the period that it settles.
 
     Attributes:
         batch: the batch, which may also contain payments of other times.
@@ -63,7 +63,7 @@ class BatchTotals:
 
 @attrs.frozen(kw_only=True)
 class Discrepancy:
-    """A payment or a batch about which the ledger and the gateway disagree. `str()` describes it for people.
+    """A payment or batch that the ledger and the gateway disagree about. `str()` describes it for people.
 
     Attributes:
         kind: `"missing_at_gateway"`, `"missing_in_ledger"`, `"recorded_as_not_executed"`, `"different"`, `"duplicate"`

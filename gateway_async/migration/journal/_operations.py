@@ -203,17 +203,17 @@ def finish(name: str | None, since: int) -> Steps[None]:
 
 
 def entries(name: str | None, state: RowState | None, after: str | None, limit: int) -> Steps[Sequence[JournalEntry]]:
-    """Return started rows in the order of their keys."""
+    """Read started rows in the order of their keys."""
     return [_entry(row) for row in (yield _SELECT_PAGE, (name, after or "", state and str(state), limit))]
 
 
 def not_started(name: str | None, state: RowState | None, after: int, limit: int) -> Steps[Sequence[JournalEntry]]:
-    """Return rows that were not started, by row number."""
+    """Read the rows that were not started, by row number."""
     return [_entry(row) for row in (yield _SELECT_NOT_STARTED, (name, after, state and str(state), limit))]
 
 
 def counts(name: str | None) -> Steps[Mapping[RowState, int]]:
-    """Return the number of rows of each state."""
+    """Count the rows in each state."""
     return {RowState(row["state"]): int(row["count"]) for row in (yield _COUNT_STATES, (name,))}
 
 

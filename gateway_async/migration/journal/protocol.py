@@ -127,7 +127,7 @@ class JournalRun:
 
 
 def gateway_mismatch(known: str, gateway: str) -> str:
-    """Return the error if the journal belongs to another gateway than `gateway`; "" if it does not."""
+    """Describe the problem if the journal belongs to a gateway other than `gateway`; "" if there is none."""
     if not known or not gateway or known == gateway:
         return ""
     return f"its rows are stored at {known}, not at {gateway} (expected the same gateway, or another journal)"
@@ -146,7 +146,7 @@ class Journal(Protocol):
             name: name of the migration; None for the name that the journal has, or the journal's default.
             gateway: the address that rows are sent to, and the location. It is the same in every run; "" if it is not
                 known.
-            since: the first of several runs that count as one, such as those of the shards of a file; by default this
+            since: the first of several runs that count as one, such as runs for the shards of a file; by default this
                 one.
 
         Returns:
@@ -202,7 +202,7 @@ class Journal(Protocol):
     async def entries(
         self, state: RowState | None = None, *, after: str | None = None, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return started rows in the order of their keys.
+        """Read started rows in the order of their keys.
 
         Args:
             state: only rows in this state; None for all.
@@ -214,7 +214,7 @@ class Journal(Protocol):
     async def not_started(
         self, state: RowState | None = None, *, after: int = 0, limit: int = 5000
     ) -> Sequence[JournalEntry]:
-        """Return rows that were not started, by row number.
+        """Read the rows that were not started, by row number.
 
         They have no id and no account, and perhaps no key.
 
@@ -226,7 +226,7 @@ class Journal(Protocol):
         ...
 
     async def counts(self) -> Mapping[RowState, int]:
-        """Return the number of rows of each state, whether started or not. Each row counts once."""
+        """Count the rows in each state, started or not. Each row counts once."""
         ...
 
     async def aclose(self) -> None:
@@ -237,7 +237,7 @@ class Journal(Protocol):
 def split_new_rows(
     rows: Sequence[RowStarted], known: Mapping[str, JournalEntry], run: int, now: datetime, since: int
 ) -> tuple[Sequence[JournalEntry | None], Sequence[RowStarted]]:
-    """Return the result of `record_starts` for each row, and the new rows."""
+    """Work out the result of `record_starts` for each row, and the new rows."""
     known = dict(known)
     entries: list[JournalEntry | None] = []
     new: list[RowStarted] = []
@@ -259,7 +259,7 @@ def split_new_rows(
 def read_rows_of(
     rows: Sequence[RowStarted], entries: Sequence[JournalEntry | None], since: int
 ) -> Sequence[RowStarted]:
-    """Return the known rows that this run is the first to read.
+    """Select the known rows that this run is the first to read.
 
     A row with other content than the one that is stored has the same key, but is not that row.
     """
@@ -294,7 +294,7 @@ def _sending(row: RowStarted, run: int, now: datetime) -> JournalEntry:
 
 
 async def iterate_started(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
-    """Yield all started rows, or those of one state, page by page."""
+    """Yield all started rows, or the ones in one state, page by page."""
     after = None
     while page := await journal.entries(state, after=after):
         for entry in page:
@@ -303,7 +303,7 @@ async def iterate_started(journal: Journal, state: RowState | None = None) -> As
 
 
 async def iterate_entries(journal: Journal, state: RowState | None = None) -> AsyncGenerator[JournalEntry]:
-    """Yield all rows, or those of one state: first the started ones, then the others."""
+    """Yield all rows, or the ones in one state: first the started ones, then the others."""
     async with aclosing(iterate_started(journal, state)) as started:
         async for entry in started:
             yield entry

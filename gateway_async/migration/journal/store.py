@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS @_not_started (
     PRIMARY KEY (:migration row_number)
 );
 """
-"""The tables. Those of an earlier version lack the last one, and get the columns that they lack."""
+"""The tables. Journals of an earlier version lack the last table, and get the missing columns."""
 _FORMAT: Final = FileFormat(
     kind="a journal",
     error=JournalError,

@@ -60,12 +60,12 @@ class AtomicFile:
 
 
 def part_path(path: Path) -> Path:
-    """Return the path at which an incomplete file is written."""
+    """The path where an incomplete file is written."""
     return path.with_name(path.name + ".part")
 
 
 def backup_path(path: Path) -> Path:
-    """Return the path at which the previous file is kept."""
+    """The path where the previous file is kept."""
     return path.with_name(path.name + "~")
 
 

@@ -68,7 +68,7 @@ _CURVES: Final[Sequence[tuple[str, str, int, int, Callable[[_Point], float]]]] =
 
 
 def create_chart(samples: Sequence[Sample]) -> dict[str, Any] | None:
-    """Return the chart; None if there are too few samples."""
+    """Draw the chart; None if there are too few samples."""
     points = list(_points(samples))
     if not points:
         return None
@@ -183,7 +183,7 @@ _MAX_FAILURES: Final = 10
 
 
 def render_page(report: Report, context: RunContext) -> str:
-    """Return the report as a complete HTML page; with the context's progress, as a page that updates itself."""
+    """Render the report as a complete HTML page; with the context's progress, the page updates itself."""
     page: str = _template().render(_values(report, context))
     return page
 

@@ -56,13 +56,13 @@ class RunContext:
 
 
 def this_run(report: Report) -> str:
-    """Return the rows of this run in words."""
+    """Describe the rows of this run in words."""
     counts = [f"{getattr(report, name):,} {name}" for name in ("stored", "rejected", "repeated", "unknown")]
     return ", ".join([*counts, f"{report.skipped:,} stored before"])
 
 
 def headline(report: Report) -> str:
-    """Return the result of a migration in one sentence."""
+    """Sum up the result of a migration in one sentence."""
     if report.stopped:
         return f"Stopped before the end: {report.stopped.rstrip('.')}."
     if report.unknown:
@@ -78,7 +78,7 @@ def headline(report: Report) -> str:
 
 
 def running_headline(report: Report) -> str:
-    """Return the state of a migration that has not ended."""
+    """Describe the state of a migration that has not ended."""
     if report.stopped:
         return f"Stopping: {report.stopped.rstrip('.')}. Calls in progress end first."
     if report.ended_at:
@@ -87,7 +87,7 @@ def running_headline(report: Report) -> str:
 
 
 def as_values(report: Report, context: RunContext) -> dict[str, Any]:
-    """Return the report as values for JSON; times are local, in ISO 8601 with their offset from UTC."""
+    """Convert the report to values for JSON; times are local, in ISO 8601 with their offset from UTC."""
     counts = {name: getattr(report, name) for name in COUNTS}
     return {
         "name": report.name,
@@ -143,7 +143,7 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
 
 
 def failures(report: Report) -> str:
-    """Return how many attempts failed, and the reasons, as text."""
+    """Describe how many attempts failed, and why."""
     text = f"{report.failed_attempts:,} {pluralize(report.failed_attempts, 'attempt')} failed"
     most = most_frequent(report.failures)
     reasons = [f"{attempts:,} {reason}" for reason, attempts in most[:_MAX_FAILURES]]
@@ -152,7 +152,7 @@ def failures(report: Report) -> str:
 
 
 def most_frequent(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the entries, the most frequent first."""
+    """Sort the entries, most frequent first."""
     return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
 
 
@@ -162,7 +162,7 @@ def format_local_time(moment: datetime | None, separator: str = " ") -> str:
 
 
 def rate_of(report: Report) -> float:
-    """Return rows per second over the whole run, without skipped ones."""
+    """Rows per second over the whole run, without skipped ones."""
     done = report.rows - report.skipped
     return done / report.seconds if report.seconds > 0 else 0.0
 

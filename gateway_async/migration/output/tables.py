@@ -41,7 +41,7 @@ def unescape_formulas(cells: Sequence[str], problems: str) -> Sequence[str]:
 
 
 def csv_writer(file: TextIO, delimiter: str) -> Any:
-    """Return a `csv.writer` that ends lines in LF.
+    """Create a `csv.writer` that ends lines with LF.
 
     It also quotes cells with CR, which would otherwise begin a new line.
     """

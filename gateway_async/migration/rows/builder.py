@@ -121,7 +121,7 @@ def _is_empty(raw: Any) -> bool:
 
 
 def unreadable_row(reason: str, *, line: int | None = None, source: Mapping[str, Any] | None = None) -> VaultRow:
-    """Return a row that cannot be split into cells."""
+    """Build a row for a line that cannot be split into cells."""
     return VaultRow(key="", line=line, problems=(f"row: {reason}",), source=source)
 
 
@@ -169,7 +169,7 @@ def _request(values: dict[str, Any], problems: list[str]) -> VaultCreate | None:
 
 
 def request_problems(request: VaultCreate) -> list[str]:
-    """Return the problems of a request, without those that the client solves."""
+    """List the problems of a request, except those the client solves."""
     return [line for line in problems_of(request) if line != _CLIENT_ADDS_LOCATION]
 
 

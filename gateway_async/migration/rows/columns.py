@@ -128,7 +128,7 @@ class Columns:
         return cls(names=content.columns, constants=constants, key=content.key, ignore=content.ignore)
 
     def map_header(self, header: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for the columns of a file.
+        """Map the columns of a file to fields.
 
         Raises:
             InvalidRequestError: a column is unknown or occurs twice, or one that is named here is missing.
@@ -198,7 +198,7 @@ class Columns:
 
 
 def source_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Return the name of each column in the source of a row.
+    """Name the columns uniquely, for the source of a row.
 
     Columns without a name, and ignored ones with the same name, have blanks added, which differ. In a header they mean
     the same.

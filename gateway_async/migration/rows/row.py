@@ -48,7 +48,7 @@ class VaultRow:
 
 
 def key_problems(key: str, api_id: str | None) -> Iterator[str]:
-    """Return why no journal can store a row under these names."""
+    """Explain why no journal can store a row under these names."""
     if not key:
         yield "key: required (or account_vault_api_id)"
     elif "\0" in key or not is_utf8(key):
@@ -67,7 +67,7 @@ def api_id_of(migration: str, key: str) -> str:
 
 
 def fingerprint_of(row: VaultRow) -> str:
-    """Return a hash that changes when the row's content changes.
+    """Hash the row's content: the hash changes when the content does.
 
     Of an account number it contains only the last four digits, the length and whether the check digit is valid.
     """
@@ -188,21 +188,21 @@ async def iterate_rows(rows: Iterable[InputRow] | AsyncIterable[InputRow]) -> As
 
 
 def as_vault_row(given: InputRow) -> VaultRow:
-    """Return the row, or a row for a bare request."""
+    """Wrap a bare request in a row; a row is returned as it is."""
     if isinstance(given, VaultRow):
         return given
     return VaultRow(key=given.account_vault_api_id or "", request=given)
 
 
 def row_problems(row: VaultRow) -> tuple[str, ...]:
-    """Return why a row cannot be sent; nothing if it can."""
+    """Explain why a row cannot be sent; empty if it can."""
     api_id = None if row.request is None else row.request.account_vault_api_id
     problems = row.problems or tuple(key_problems(row.key, api_id))
     return problems or (() if row.request is not None else ("row: nothing to store",))
 
 
 def storable_key(row: VaultRow) -> str:
-    """Return the key of a row as a journal can store it.
+    """The key of a row in a form that a journal can store.
 
     A card number in it is masked. A key with characters that cannot be stored is "".
     """
@@ -210,7 +210,7 @@ def storable_key(row: VaultRow) -> str:
 
 
 def create_row_task(row: VaultRow, request: VaultCreate, migration: str, row_number: int) -> RowTask:
-    """Return a row's task. A request without an id gets one made of the migration's name and the row's key."""
+    """Create a row's task. A request without an id gets one made from the migration's name and the row's key."""
     if request.account_vault_api_id is None:
         request = attrs.evolve(request, account_vault_api_id=api_id_of(migration, row.key))
     api_id = str(request.account_vault_api_id)
@@ -237,7 +237,7 @@ def _name_row(line: int | None) -> str:
 
 
 def with_former_key(row: VaultRow) -> VaultRow:
-    """Return a row with its former key and id."""
+    """Give a row its former key and id."""
     if row.former_key is None:
         return row
     request = row.request
@@ -250,7 +250,7 @@ _COMPARED = ("exp_date", "account_holder_name", "contact_id")
 
 
 def find_vault_differences(request: VaultCreate, vault: AccountVault) -> tuple[str, ...]:
-    """Return the differences between a row and its stored account.
+    """List the differences between a row and its stored account.
 
     The result is empty if it is the same account. The last four digits, the expiry, the holder and the contact are
     compared, if the row has them.

@@ -68,7 +68,7 @@ class DuplicateFinder(_TemporaryTable):
             self._flush()
 
     def find(self, most_examples: int = 5) -> DuplicateCount:
-        """Return the texts that occurred more than once. No more texts can be added."""
+        """Find the texts that occurred more than once. No more can be added afterwards."""
         self._flush()
         self._connection.execute(_REPEATED)
         (count,) = self._connection.execute("SELECT coalesce(sum(times), 0) FROM repeated").fetchone()
@@ -107,7 +107,7 @@ class JournalRows(_TemporaryTable):
         self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)", row)
 
     def find(self, key: str) -> tuple[JournalRow | None, bool]:
-        """Return the row of a key, and whether it was taken."""
+        """Find the row of a key, and whether it was taken."""
         row = self._connection.execute("SELECT * FROM rows WHERE key = ?", (key,)).fetchone()
         return (JournalRow(*row[:-1]), bool(row[-1])) if row else (None, False)
 

@@ -75,7 +75,7 @@ _LAST_MINUTE: Final = "23:59"
 
 
 def cell_text(raw: Any) -> str:
-    """Return a cell's value as text without surrounding blanks; "" if it is empty.
+    """Convert a cell's value to text without surrounding blanks; "" if it is empty.
 
     Raises:
         ValueError: the type is not one that a cell can hold.
@@ -98,7 +98,7 @@ def cell_text(raw: Any) -> str:
 
 
 def key_text(raw: Any) -> str:
-    """Return the text of a key or id. The number 1001.0 is 1001, and 007 stays 007.
+    """Convert a key or id to text: the number 1001.0 becomes 1001, and 007 stays 007.
 
     Raises:
         ValueError: it is a number that has lost digits.
@@ -158,12 +158,12 @@ def _phone(text: str) -> str:
 
 
 def lacks_zero(zip_code: str) -> bool:
-    """Return whether a zip code seems to have lost its leading zero."""
+    """Whether a zip code seems to have lost its leading zero."""
     return _ZIP_WITHOUT_ZERO.fullmatch(zip_code) is not None
 
 
 def is_us_state(state: str) -> bool:
-    """Return whether a text is a state of the US."""
+    """Whether a text is a US state."""
     return _US_STATE.fullmatch(state.strip()) is not None
 
 
@@ -209,7 +209,7 @@ def _numbered_month(text: str) -> tuple[int, str] | None:
 
 
 def is_full_date(text: str) -> bool:
-    """Return whether an expiry has a day. Then a spreadsheet may have changed it."""
+    """Whether an expiry has a day, so that a spreadsheet may have changed it."""
     bare = text.removeprefix("'").strip()
     return bool(_YEAR_FIRST.fullmatch(bare) or _YEAR_LAST.fullmatch(bare))
 

@@ -71,7 +71,7 @@ class Bytes:
         self._first = self._recode(head[self.start :])
 
     def read(self) -> bytes:
-        """Return the next bytes; b"" at the end."""
+        """Read the next bytes; b"" at the end."""
         first, self._first = self._first, b""
         if first:
             return first
@@ -82,7 +82,7 @@ class Bytes:
         return self._recode(b"", last=True)
 
     def decode(self, content: bytes) -> str:
-        """Return a record's text.
+        """Decode a record's bytes.
 
         Raises:
             ValueError: its bytes are not in the file's encoding.
@@ -133,7 +133,7 @@ class _InterruptiblePipe:
 
 
 def normalize_codec(encoding: str) -> str:
-    """Return the normalized name of an encoding.
+    """Normalize the name of an encoding.
 
     Raises:
         InvalidRequestError: Python does not know the name.

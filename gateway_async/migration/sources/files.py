@@ -47,7 +47,7 @@ def read_rows(
     quotechar: str | None = '"',
     shard: Shard | str | None = None,
 ) -> "Rows":
-    """Return the rows of a CSV, JSON Lines or Parquet file.
+    """Read the rows of a CSV, JSON Lines or Parquet file.
 
     Memory is bounded, whatever the file holds. A row that cannot be read becomes a row with its problems, and reading
     continues.

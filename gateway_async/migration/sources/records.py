@@ -80,7 +80,7 @@ class LineReader:
         self.decode = source.decode
 
     def take(self, *, wait: bool = True) -> Line | None:
-        """Return the next line; None at the end, and with `wait=False` also if the next line must be read first."""
+        """Take the next line; None at the end, and with `wait=False` also if the next line must be read first."""
         while not self._ready and wait:
             data = self._source.read()
             if not data:
@@ -163,7 +163,7 @@ class CsvRecords(Iterator[str]):
         self._reader = csv.reader(self, delimiter=delimiter, strict=True, **quoting)
 
     def read(self, *, wait: bool = True) -> RawRecord | None:
-        """Return the next record; None at the end, and with `wait=False` also if it has not arrived."""
+        """Read the next record; None at the end, and with `wait=False` also if it has not arrived."""
         taken = self._taken = []
         self._wait, self._has_arrived, self._problem = wait, True, ""
         cells, problem = None, _UNCLOSED
@@ -186,7 +186,7 @@ class CsvRecords(Iterator[str]):
         return RawRecord(taken[0], content, problem if cells is None else self._problem, cells or ())
 
     def peek(self) -> RawRecord | None:
-        """Return the next record without taking it."""
+        """Look at the next record without taking it."""
         record = self.read()
         self._lines.give_back(self._taken)
         return record

@@ -219,7 +219,7 @@ class JsonRows(TextRows):
         self._start_at_shard()
 
     def first_names(self) -> tuple[str, ...]:
-        """Return the names in the first object without consuming it; () if the file begins with something else."""
+        """Read the names in the first object without consuming it; () if the file begins with something else."""
         try:
             content = _decoder.decode(self._first_line())
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

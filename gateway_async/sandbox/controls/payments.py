@@ -278,7 +278,7 @@ def _summarize(table: Table, row: Row) -> Row:
 
 
 def file(gateway: Gateway, file_id: str) -> bytes:
-    """Return the content of a file that is attached to an invoice.
+    """Read the content of a file attached to an invoice.
 
     Raises:
         InvalidRequestError: The file is unknown.
@@ -323,7 +323,7 @@ def ticket(gateway: Gateway, card: str = "4111111111111111", exp_date: str = "12
 
 
 def outbox(gateway: Gateway, quick_invoice_id: str | None = None, paylink_id: str | None = None) -> list[Row]:
-    """Return the e-mails and text messages to customers, newest last.
+    """List the e-mails and text messages to customers, newest last.
 
     The sandbox stores these messages and does not send them.
 

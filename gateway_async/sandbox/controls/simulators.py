@@ -35,7 +35,7 @@ _LONGEST_TITLE = 64
 
 
 def now(gateway: Gateway) -> float:
-    """Return the time of the sandbox clock, in Unix seconds."""
+    """Read the sandbox clock, in Unix seconds."""
     return gateway.clock.now()
 
 
@@ -142,7 +142,7 @@ async def add_plans(gateway: Gateway, plans: Iterable[PlannedFault]) -> None:
 
 
 def faults(gateway: Gateway) -> list[Row]:
-    """Return the planned faults.
+    """List the planned faults.
 
     Each plan counts the matching requests (`seen`) and those with the fault (`affected`), with `affected_ids`.
     """
@@ -156,12 +156,12 @@ async def clear_faults(gateway: Gateway) -> None:
 
 
 def terminals(gateway: Gateway) -> list[Row]:
-    """Return every terminal and the calls that wait at it."""
+    """List every terminal with the calls waiting at it."""
     return [_describe_terminal(gateway, row) for row in gateway.store.select(TERMINAL, ALIVE)]
 
 
 def terminal(gateway: Gateway, terminal_id: str) -> Row:
-    """Return one terminal and the calls that wait at it, the active one first."""
+    """Read one terminal with the calls waiting at it, the active one first."""
     return _describe_terminal(gateway, gateway.find_known(TERMINAL, terminal_id))
 
 
@@ -227,7 +227,7 @@ def decline(
 ) -> None:
     """Decline the card, or the terms, at a terminal.
 
-    The arguments and errors are those of `present`.
+    Takes the same arguments and raises the same errors as `present`.
     """
     _check_card(card, entry_mode)
     script = Script(card, entry_mode, "DECLINED", ReasonCode.DENIED)
@@ -239,7 +239,7 @@ def reject_pin(
 ) -> None:
     """Let the issuer reject the PIN at a terminal.
 
-    The arguments and errors are those of `present`.
+    Takes the same arguments and raises the same errors as `present`.
     """
     _check_card(card, entry_mode)
     script = Script(card, entry_mode, "BAD_PIN", ReasonCode.BAD_PIN)
@@ -322,7 +322,7 @@ def _describe_terminal(gateway: Gateway, row: Row) -> Row:
 
 
 def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | None = None) -> list[Row]:
-    """Return the postbacks of every config and their delivery attempts, newest last.
+    """List the postbacks of every config with their delivery attempts, newest last.
 
     The list has every waiting postback and the newest ten thousand that have ended.
 
@@ -340,18 +340,18 @@ def postbacks(gateway: Gateway, config_id: str | None = None, record_id: str | N
 
 
 def newest_postbacks(gateway: Gateway, most: int, state: str = "") -> list[Row]:
-    """Return the newest postbacks, newest first; by default those of every state."""
+    """List the newest postbacks, newest first; by default in every state."""
     where = "? IN (state, '') ORDER BY id DESC LIMIT ?"
     return _show_postbacks(gateway, gateway.store.select(POSTBACK, where, (state, most)))
 
 
 def postback(gateway: Gateway, postback_id: str) -> Row:
-    """Return one postback."""
+    """Read one postback."""
     return _show_postbacks(gateway, [gateway.find_known(POSTBACK, postback_id)])[0]
 
 
 def postback_format(gateway: Gateway) -> PostbackFormat:
-    """Return how the bodies of postbacks are written."""
+    """Read the format in which the bodies of postbacks are written."""
     return gateway.postback_delivery.postback_format
 
 

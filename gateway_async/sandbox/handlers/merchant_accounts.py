@@ -1,4 +1,4 @@
-"""Merchant accounts: those of a new location, a location's defaults, and checks of named accounts."""
+"""Merchant accounts: a new location's accounts, a location's defaults, and checks of named accounts."""
 
 from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.runtime.gateway import Gateway

@@ -117,7 +117,7 @@ def _describe_success(call: ControlCall) -> dict[str, Schema]:
 
 @cache
 def encode_document() -> bytes:
-    """Return the document as JSON."""
+    """Encode the document as JSON."""
     return encode_json(make_document())
 
 

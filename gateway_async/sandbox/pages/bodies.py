@@ -59,12 +59,12 @@ class ShownMessage:
 
 
 def show_query(query: bytes) -> str:
-    """Return a query string, decoded and masked."""
+    """Decode and mask a query string."""
     return "&".join(f"{name}={value}" for name, value in _read_pairs(query))
 
 
 def show_message(message: LoggedMessage) -> ShownMessage:
-    """Return a message with its secrets masked."""
+    """Mask the secrets in a message."""
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.headers]
     content_type = _read_type(next((value for name, value in headers if name.lower() == "content-type"), ""))
     masked = [(name, mask_header(name, value)) for name, value in headers]
@@ -72,7 +72,7 @@ def show_message(message: LoggedMessage) -> ShownMessage:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the JSON value of a body; None if it is not JSON, or was cut off."""
+    """Parse the JSON value of a body; None if it is not JSON, or was cut off."""
     try:
         return decode_json(body)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors

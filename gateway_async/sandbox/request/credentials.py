@@ -126,7 +126,7 @@ def _find_by_hash_key(gateway: Gateway, source: CredentialValues) -> Caller | No
 
 
 def hash_key_for(user_hash_key: str, user_id: str, timestamp: str) -> str:
-    """Return the `hash-key` of a user at a time: HMAC-SHA-256 in hex."""
+    """Compute the `hash-key` of a user at a time: HMAC-SHA-256 in hex."""
     return hmac.new(user_hash_key.encode(), f"{user_id}{timestamp}".encode(), "sha256").hexdigest()
 
 

@@ -57,7 +57,7 @@ class Listing:
     parameters: Mapping[str, str]
 
     def fetch(self, store: Store) -> tuple[list[Row], int]:
-        """Return the records of the page, and the total number of records."""
+        """Fetch the records of the page, and the total number of records."""
         total = store.total(self.table, "count(*)", self.where, self.values)
         skipped = (self.page - 1) * self.page_size
         if skipped >= total:
@@ -246,7 +246,7 @@ _MATCHERS: dict[Search, Callable[[Field, str, Mapping[str, str], datetime], Cond
 
 
 def make_file(columns: Iterable[str], rows: Iterable[Iterable[Any]], name: str) -> Response:
-    """Return rows as a `csv` or `tsv` file."""
+    """Write rows as a `csv` or `tsv` file."""
     if name not in _DELIMITERS:
         raise RefusedFieldsError({"_format": [f"Format must be one of {', '.join(_DELIMITERS)}."]})
     text = StringIO()

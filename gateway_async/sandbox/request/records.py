@@ -41,7 +41,7 @@ def find_visible(store: Store, table: Table, user: Row, column: str, value: str)
 
 
 def show_fields(gateway: Gateway, table: Table, row: Row) -> Row:
-    """Return a stored record in response form; a vault also has its computed field."""
+    """Convert a stored record to response form; a vault also gets its computed field."""
     record = table.show(row)
     if table is ACCOUNT_VAULT:
         record["expiring_in_months"] = _months_until(row["exp_date"], gateway.clock.date())
@@ -55,7 +55,7 @@ def _months_until(expiry: str | None, today: datetime) -> int | None:
 
 
 def show_record(context: RequestContext, table: Table, row: Row) -> Row:
-    """Return a stored record in response form, with its link and expands."""
+    """Convert a stored record to response form, with its link and expands."""
     record = show_whole(context.gateway, table, row)
     for name, find in context.expands.items():
         record[name] = find(context.gateway, row)
@@ -69,7 +69,7 @@ def respond(context: RequestContext, table: Table, row: Row, status: int = 200) 
 
 
 def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
-    """Return a stored record in response form, with its computed fields and without links."""
+    """Convert a stored record to response form, with its computed fields and without links."""
     record = show_fields(gateway, table, row)
     if table is CONTACT:
         record["header_message_type"] = row["header_message_type_id"]
@@ -81,7 +81,7 @@ def show_whole(gateway: Gateway, table: Table, row: Row) -> Row:
 
 
 def make_links(gateway: Gateway, table: Table, row: Row) -> Row:
-    """Return the `_links` of a single record."""
+    """Build the `_links` of a single record."""
     path = table.link.format_map(row) if table.link else f"/v2/{table.plural}/{row['id']}"
     links = {"self": {"href": f"{gateway.base_url}{path}"}}
     if table.subject:
@@ -132,7 +132,7 @@ async def read_update(context: RequestContext, table: Table) -> tuple[Row, Row, 
 def check_values(
     context: RequestContext, table: Table, body: Row, problems: Problems, *, current: Row | None = None
 ) -> Row:
-    """Return the fields of a record in stored form, ids checked."""
+    """Check the fields of a record, ids included, and convert them to stored form."""
     values = read_fields(table, body, problems, current=current, strict=context.gateway.strict)
     check_references(context.gateway, context.user, table, values, problems, current=current)
     return values

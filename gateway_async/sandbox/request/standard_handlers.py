@@ -24,7 +24,7 @@ RecordCheck = Callable[[RequestContext, Row, Row, Problems], None]
 
 
 def make_routes(table: Table, **handlers: RequestHandler | None) -> dict[str, dict[str, RequestHandler]]:
-    """Return the handlers of a record type by path and method.
+    """Build the handlers of a record type, by path and method.
 
     `get_list`, `create`, `get`, `update` and `delete` take the place of a standard handler; None leaves it out.
     """

@@ -32,7 +32,7 @@ def find_tags(gateway: Gateway, user: Row, values: Row) -> Row:
 
 
 def show_tags(gateway: Gateway, transaction: Row) -> list[Row]:
-    """Return the tags of a transaction, without deleted ones."""
+    """List the tags of a transaction, without deleted ones."""
     found = (gateway.store.find_alive(TAG, id=tag_id) for tag_id in json.loads(transaction["tags"]))
     return [{"id": tag["id"], "title": tag["title"]} for tag in found if tag]
 

@@ -180,7 +180,7 @@ class PostbackDelivery:
 
 
 def check_format(postback_format: PostbackFormat) -> PostbackFormat:
-    """Return the format of postbacks.
+    """Check the format of postbacks.
 
     Raises:
         ValueError: The format is unknown.
@@ -212,7 +212,7 @@ def body_fields(postback: Row, number: int) -> Row:
 
 
 def mask_url(url: str) -> str:
-    """Return an address without credentials and query, which may be secret."""
+    """Strip credentials and query, which may be secret, from an address."""
     scheme, _, rest = url.partition("://")
     address, query, _ = rest.partition("#")[0].partition("?")
     authority, slash, path = address.partition("/")

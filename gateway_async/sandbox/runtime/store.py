@@ -145,14 +145,14 @@ class Store:
         return found[0] if found else None
 
     def select(self, table: Table, condition: str = "1", values: Sequence[Any] = ()) -> list[Row]:
-        """Return the records that match an SQL condition. The condition may be followed by an order and a limit."""
+        """Select the records that match an SQL condition, which may be followed by an order and a limit."""
         columns = table.columns
         return [dict(zip(columns, row, strict=True)) for row in self.query(table, columns, condition, values)]
 
     def query(
         self, table: Table, columns: Sequence[str], condition: str = "1", values: Sequence[Any] = ()
     ) -> list[tuple[Any, ...]]:
-        """Return columns, counts or sums of the records that match a condition."""
+        """Query columns, counts or sums of the records that match a condition."""
         found = self._connection.execute(f"SELECT {', '.join(columns)} FROM {table.plural} WHERE {condition}", values)  # noqa: S608  # names from our own tables
         return found.fetchall()
 

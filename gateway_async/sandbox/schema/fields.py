@@ -197,7 +197,7 @@ class Table:
         return tuple(name for name, field in self.shown.items() if not field.in_postbacks)
 
     def show(self, row: Row) -> Row:
-        """Return a stored record in response form, without links."""
+        """Convert a stored record to response form, without links."""
         record = dict(zip(self.shown, self._values_of(row), strict=True))
         for name, show in self._translations:
             if record[name] is not None:

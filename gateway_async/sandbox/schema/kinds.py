@@ -125,13 +125,13 @@ def _read_cents(value: Any, form: re.Pattern[str], problem: str) -> int:
 
 
 def show_money(cents: int) -> str:
-    """Return an amount as responses show it, with two decimals."""
+    """Format an amount as responses show it, with two decimals."""
     sign, cents = ("-", -cents) if cents < 0 else ("", cents)
     return f"{sign}{cents // 100}.{cents % 100:02}"
 
 
 def check_currency(code: str) -> str:
-    """Return the code of a currency.
+    """Check the code of a currency.
 
     Raises:
         ValueError: It is not one of ISO 4217, or its amounts do not have two decimals.

@@ -5,7 +5,7 @@ a card is presented, or the prompt accepted, automatically after a short delay; 
 call does that. In both modes the call ends 300 seconds after its arrival. A caller that disconnects changes nothing:
 the terminal continues, and the sale may still be made.
 
-The scripts are those of the vendor's test environment: what a terminal does for each trigger amount, in cents.
+The scripts follow the vendor's test environment: what a terminal does for each trigger amount, in cents.
 """
 
 import asyncio
@@ -262,7 +262,7 @@ class TerminalSimulator:
         return [*self._queues[terminal_id].requests]
 
     async def wait_for_call(self, terminal_id: str) -> None:
-        """Return as soon as a call waits at a terminal."""
+        """Wait until a call is active at a terminal."""
         while not self.waiting(terminal_id):
             await self._arrival.wait()
 

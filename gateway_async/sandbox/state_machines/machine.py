@@ -39,6 +39,6 @@ class StateMachine(Generic[_State, _Trigger]):
         return self.transitions.get((state, trigger))
 
     def to_markdown(self) -> str:
-        """Return the table in Markdown, for the documents."""
+        """Format the table in Markdown, for the documents."""
         rows = [f"| {state} | {trigger} | {after} |" for (state, trigger), after in self.transitions.items()]
         return "\n".join([f"## {self.title}", "", "| from | what happens | to |", "|---|---|---|", *rows])
