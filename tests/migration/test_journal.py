@@ -312,3 +312,23 @@ async def test_migrations_share_a_table() -> None:
         for journal in journals:
             await journal.aclose()
         ask_postgres("DROP TABLE journal_shared, journal_shared_runs, journal_shared_not_started")
+
+
+@postgres_only
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_journal_that_creates_nothing_asks_for_no_new_table() -> None:
+    first, careful = (
+        PostgresJournal(POSTGRES, "one", table="journal_careful", create=create) for create in (True, False)
+    )
+    try:
+        await first.start(None)
+        await careful.start(None)
+        with pytest.raises(JournalError, match="row_limits"):
+            await careful.reserve_rows(1, limit=1)
+        assert await first.reserve_rows(1, limit=2) == 1
+        assert await careful.reserve_rows(3, limit=2) == 2  # of a later run
+    finally:
+        for journal in (first, careful):
+            await journal.aclose()
+        tables = (f"journal_careful{suffix}" for suffix in ("", "_runs", "_not_started", "_row_limits"))
+        ask_postgres(f"DROP TABLE IF EXISTS {', '.join(tables)}")

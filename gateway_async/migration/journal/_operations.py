@@ -134,12 +134,13 @@ def start(location: str, own: str, name: str | None, gateway: str) -> Steps[Jour
     return JournalRun(known["name"], started["runs"], has_former_keys=bool(known["has_former_keys"]))
 
 
-def reserve_rows(name: str | None, since: int, number: int, limit: int) -> Steps[int]:
+def reserve_rows(name: str | None, since: int, number: int, limit: int, *, create: bool) -> Steps[int]:
     """Reserve rows of a limit for all runs since one, and return how many; a negative number gives some back.
 
     Once a later migration has begun to count, processes that an earlier one left get none.
     """
-    yield _CREATE_LIMITS, ()
+    if create:
+        yield _CREATE_LIMITS, ()
     yield _ADD_LIMIT, (name or "",)
     (known,) = yield _LOCK_LIMIT, (name or "",)
     if since < known["since"]:

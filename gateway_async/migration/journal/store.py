@@ -92,12 +92,16 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
         store: runs the operations.
         name: the name of the migration; None for the one that its first run sets, by default that of the file.
         is_alone: whether nothing else writes during an operation.
+        create: whether missing tables are created.
     """
 
-    def __init__(self, store: QueuedStore | PooledStore, name: str | None, *, is_alone: bool) -> None:
+    def __init__(
+        self, store: QueuedStore | PooledStore, name: str | None, *, is_alone: bool, create: bool = True
+    ) -> None:
         super().__init__(store)
         self._name = name
         self._is_alone = is_alone
+        self._create = create
         self._run = self._since = 0
 
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
@@ -114,7 +118,9 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
         Returns:
             How many were reserved: fewer than `number` at the limit.
         """
-        return await self._store.run(operations.reserve_rows, self._name, self._since, number, limit)
+        return await self._store.run(
+            operations.reserve_rows, self._name, self._since, number, limit, create=self._create
+        )
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
@@ -223,4 +229,4 @@ class PostgresJournal(_SqlJournal):
             connections=_CONNECTIONS,
             acquire_seconds=COMMAND_SECONDS,
         )
-        super().__init__(PooledStore(database), name, is_alone=False)
+        super().__init__(PooledStore(database), name, is_alone=False, create=create)

@@ -18,7 +18,7 @@ from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext
 from gateway_async.migration.report import Report
 
-_HOSTS: Final = ("127.0.0.1", "localhost")
+_HOSTS: Final = ["127.0.0.1", "localhost"]
 _UPDATE_SECONDS: Final = 1.0
 _HEADERS: Final = {
     "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
@@ -43,9 +43,7 @@ class LivePage:
         self.app = Starlette(
             routes=[Route("/", self._show), Route("/events", self._stream)],
             # Other sites cannot read the page by a name of their own that resolves to this machine.
-            middleware=[
-                Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
-            ],
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)],
         )
         self._read = read
         self._ended = anyio.Event()
