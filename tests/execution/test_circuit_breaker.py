@@ -239,7 +239,7 @@ async def test_rejected_write() -> None:
     assert script.asked == []
     assert [type(event) for event in script.events] == [CallStarted, CallEnded]
     (ended,) = script.events_of(CallEnded)
-    assert (ended.attempts, ended.error, ended.api_id) == (0, error, "mine")
+    assert (ended.attempts, ended.seconds, ended.error, ended.api_id) == (0, 0, error, "mine")
 
 
 async def test_a_write_with_a_read_before_it_is_rejected_before_the_read() -> None:

@@ -379,11 +379,13 @@ async def test_slow_outcome(response: Any, seconds: float) -> None:
             await anyio.sleep_forever()
 
     script = Script(post=[response])
-    if response is APPROVED:
-        assert (await script.run(sell_named, ledger=Hanging(script), timeout=seconds)).approved
-    else:
-        await script.fail(sell_named, ValidationError, ledger=Hanging(script), timeout=seconds)
-    assert trio.current_time() == pytest.approx(min(5, seconds) if response is APPROVED else 5)
+    async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
+        await anyio.sleep(1)
+        if response is APPROVED:
+            assert (await sell_named(gateway)).approved
+        else:
+            await error_of(sell_named(gateway), ValidationError)
+        assert trio.current_time() - 1 == pytest.approx(min(5, seconds) if response is APPROVED else 5)
 
 
 VOIDED = record("transaction", status_id=201)

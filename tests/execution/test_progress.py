@@ -9,7 +9,14 @@ import pytest
 import trio
 
 from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate
-from gateway_async.observe import TerminalProgress, TerminalState
+from gateway_async.observe import (
+    CallEnded,
+    CallStarted,
+    TerminalProgress,
+    TerminalState,
+    TerminalWaitEnded,
+    TerminalWaitStarted,
+)
 
 from .scripted_transport import (
     APPROVED,
@@ -91,6 +98,21 @@ async def test_line_and_lookup() -> None:
         await anyio.wait_all_tasks_blocked()
         await sell_at_terminal(gateway, on_progress=screen)
     assert screen.changes == [("queued", "", 0), ("at the terminal", "", 2.5), ("looking up", "", 2.5)]
+
+
+async def test_wait_events() -> None:
+    """A call's wait for its terminal, its attempt and its end have the same id."""
+    script = Script(post=[slow])
+    async with script.gateway() as gateway, anyio.create_task_group() as tasks:
+        tasks.start_soon(gateway.router_transactions.create, SALE_AT_TERMINAL)
+        await anyio.wait_all_tasks_blocked()
+        await sell_at_terminal(gateway)
+    assert [event.seconds for event in script.events_of(TerminalWaitEnded)] == [0, 2.5]
+    assert [event.error for event in script.events_of(TerminalWaitEnded)] == [None, None]
+    ids = [event.call_id for event in script.events_of(TerminalWaitStarted)]
+    assert len(set(ids)) == 2
+    for kind in (TerminalWaitEnded, CallStarted, CallEnded):
+        assert [event.call_id for event in script.events_of(kind)] == ids
 
 
 async def test_a_screen_is_told_of_the_lookup_after_a_cancellation() -> None:
