@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, create_autospec
 
+import anyio
 import httpx
 import pytest
 import respx
@@ -118,6 +119,26 @@ async def test_events_of_two_calls_have_different_ids() -> None:
     assert len({event.call_id for event in ends}) == 2
     assert [event.status_code for event in ends] == [404, 404]
     assert [event.status_code for event in script.events_of(AttemptFailed)] == [404, 404]
+
+
+async def test_event_seconds() -> None:
+    """Each attempt has its own seconds; those of a failure and of the end count from the start of the call."""
+
+    async def lose(_: httpx.Request) -> Exception:
+        await anyio.sleep(2)
+        return NEVER_LEFT
+
+    async def respond(_: httpx.Request) -> httpx.Response:
+        await anyio.sleep(3)
+        return record("contact", id="1")
+
+    script = Script(get=[lose, respond])
+    async with script.gateway() as gateway:
+        await anyio.sleep(100)
+        await gateway.contacts.get("1")
+    assert [event.seconds for event in script.events_of(AttemptEnded)] == [2, 3]
+    assert [event.seconds for event in script.events_of(AttemptFailed)] == [2]
+    assert [5 <= event.seconds < 6 for event in script.events_of(CallEnded)] == [True]
 
 
 @ON_BOTH_LOOPS
