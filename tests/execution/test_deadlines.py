@@ -14,7 +14,7 @@ from gateway_async._execution.http_client import HttpClient
 from gateway_async._http import event_loop
 from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async._http.transport import DirectClient
-from gateway_async.observe import OutcomeLookedUp
+from gateway_async.observe import AttemptEnded, CallEnded, OutcomeLookedUp
 from tests.support.outcomes import resolved
 
 from .scripted_transport import (
@@ -121,10 +121,13 @@ async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
 
 
 async def test_cancelled_read() -> None:
-    """A read leaves nothing behind."""
+    """A read leaves nothing behind, and the events say that it was cancelled."""
     script = Script(get=[silent])
     await script.cancel(lambda g: g.transactions.get("1"), 5)
     assert (script.methods, trio.current_time()) == (["GET"], 5)
+    errors = [event.error for event in script.events_of(AttemptEnded)]
+    errors += [event.error for event in script.events_of(CallEnded)]
+    assert [type(error) for error in errors] == [trio.Cancelled] * 2
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.1])

@@ -343,7 +343,7 @@ async def test_long_pause() -> None:
     """Rather than sleep past its deadline, the call says at once what the gateway asked for."""
     script = Script(get=[httpx.Response(429, headers={"retry-after": "3600"})])
     error = await script.fail(lambda g: g.transactions.get("1"), RateLimitError)
-    assert error.retry_after == 3600.0
+    assert (error.retry_after, error.__cause__) == (3600.0, None)
     assert script.methods == ["GET"]
 
 
@@ -429,11 +429,12 @@ PROXY_404S = {
 
 @pytest.mark.parametrize("response", PROXY_404S.values(), ids=PROXY_404S)
 async def test_foreign_404(response: httpx.Response) -> None:
-    """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done."""
+    """A sale stays unknown for ever, is not sent again, and a lost deletion is not called done; both are counted."""
     script = Script(post=[LOST], delete=[LOST], get=[response])
     async with script.gateway() as gateway:
         sale = await error_of(sell(gateway), OutcomeUnknownError)
         deletion = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError)
+        assert gateway.health().unknown_outcomes == 2
         await anyio.sleep(1000)
         for error in (sale, deletion):
             await error_of(error.resolve(), OutcomeUnknownError)
