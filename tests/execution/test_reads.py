@@ -42,10 +42,13 @@ async def test_slow_failures_do_not_add_up_to_more_than_the_deadline() -> None:
 
 
 async def test_fresh_connection() -> None:
-    """Every pooled connection may be one response behind, so the repetition is the only request of its own."""
+    """Every pooled connection may be one response behind: the repetition has its own, but not after other failures."""
     script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
     assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
     assert [request.headers.get("connection") for request in script.asked] == [None, "close"]
+    script = Script(get=[httpx.Response(503), record("contact", id="mine")])
+    await script.run(lambda g: g.contacts.get("mine"))
+    assert [request.headers.get("connection") for request in script.asked] == [None, None]
 
 
 async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
