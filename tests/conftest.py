@@ -4,12 +4,13 @@ import gc
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.servers import KINDS
 
-settings.register_profile("default", deadline=None, max_examples=60)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+settings.register_profile("default", _UNTIMED, max_examples=60)
+settings.register_profile("thorough", _UNTIMED, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # These run when a tier, a path or "not slow" is asked for; plain `pytest` runs all other tests, the core.

@@ -27,7 +27,12 @@ from .shell_scene import CARD, environment_of, server_of
 from .shell_session import ShellSession
 
 DEPLOYMENT = "docs/guides/deployment.md"
-TOML = [block for document in DOCUMENTS for block in blocks(document, "toml")]
+TOML = [
+    block
+    for document in DOCUMENTS
+    if not document.startswith("docs/tutorials/")  # test_tutorials.py uses theirs
+    for block in blocks(document, "toml")
+]
 (DOCKERFILE,) = (block.text for block in blocks(DEPLOYMENT, "dockerfile"))
 COMPOSE, KUBERNETES = (yaml.safe_load(block.text) for block in blocks(DEPLOYMENT, "yaml"))
 SANDBOX_IMAGE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
