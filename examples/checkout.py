@@ -1,7 +1,7 @@
 """A checkout: it charges an order once, and refunds it."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
@@ -23,7 +23,7 @@ MAX_ATTEMPTS = 10
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Open one client while the service runs."""
     async with ga.AsyncGateway.from_env() as app.state.gateway:
         yield

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -117,7 +117,7 @@ sales: dict[str, Sale] = {}
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     """Open the client; at the end, wait for the customers."""
     ledger = ga.SqliteLedger(os.environ.get("LEDGER", "payments.db"))
     async with ga.AsyncGateway.from_env(ledger=ledger) as client:
@@ -189,7 +189,7 @@ async def show(name: str) -> StreamingResponse:
     )
 
 
-async def stream(sale: Sale) -> AsyncIterator[str]:
+async def stream(sale: Sale) -> AsyncGenerator[str, None]:
     """Yield server-sent events until the sale has ended."""
     while True:
         changed, result = sale.changed, sale.result

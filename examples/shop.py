@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 
@@ -48,7 +48,7 @@ async def on_payment(postback: Postback[Transaction]) -> None:
 
 
 @asynccontextmanager
-async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
     """Open the checkout, and handle what the inbox holds."""
     run(TABLE)
     async with checkout.lifespan(checkout.app), receiver:
