@@ -19,5 +19,9 @@ def accept_duplicate_ids() -> Iterator[None]:
     def plain_indexes(table: Table) -> list[str]:
         return [statement.replace("UNIQUE ", "") for statement in indexes(table)]
 
-    with patch.object(Gateway, "is_taken", lambda *_, **__: False), patch.object(store, "_indexes", plain_indexes):
-        yield
+    store._empty_database.cache_clear()  # sandboxes without a file copy it
+    try:
+        with patch.object(Gateway, "is_taken", lambda *_, **__: False), patch.object(store, "_indexes", plain_indexes):
+            yield
+    finally:
+        store._empty_database.cache_clear()
