@@ -201,7 +201,8 @@ class SharedRowAllowance(RowAllowance):
     async def acquire(self) -> bool:
         """Take one for a row in progress, of those reserved."""
         if self.rows is not None and self.used >= self.rows:
-            self.rows += await self._reserve(_RESERVED_ROWS)
+            reserved = await self._reserve(_RESERVED_ROWS)
+            self.rows += reserved  # not in one statement, which would read it before the wait
         return await super().acquire()
 
     async def aclose(self) -> None:
