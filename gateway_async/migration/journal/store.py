@@ -118,9 +118,11 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
         Returns:
             How many were reserved: fewer than `number` at the limit.
         """
-        return await self._store.run(
+        reserved = await self._store.run(
             operations.reserve_rows, self._name, self._since, number, limit, create=self._create
         )
+        self._create = False  # the table exists now
+        return reserved
 
     async def record_starts(self, rows: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
         """Write rows that are about to be sent. Return the known entry of each."""
