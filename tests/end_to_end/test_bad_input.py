@@ -26,42 +26,23 @@ from gateway_async.sandbox import Sandbox
 pytestmark = pytest.mark.anyio
 
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
-WRONG = {
-    "float as money": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=12.5),  # type: ignore[arg-type]
-        "transaction_amount",
-    ),
-    "three decimals": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=Decimal("1.005")),
-        "transaction_amount",
-    ),
-    "not a number": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount="ten"),
-        "transaction_amount",
-    ),
-    "NaN": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=Decimal("NaN")),
-        "transaction_amount",
-    ),
-    "a list as text": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1, description=["x"]),  # type: ignore[arg-type]
-        "description",
-    ),
-    "no source": (TransactionCreate(action="sale", transaction_amount=1, exp_date="1230"), "account_number"),
-    "two sources": (
-        TransactionCreate(action="sale", transaction_amount=1, account_vault_id="v", ticket="t"),
-        "account_vault_id, ticket",
-    ),
-    "a float in free-form data": (
-        TransactionCreate(action="sale", account_vault_id="v", transaction_amount=1, custom_data={"a": [0.1]}),
-        "custom_data.a[0]",
-    ),
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "float as money": ({"transaction_amount": 12.5}, "transaction_amount"),
+    "three decimals": ({"transaction_amount": Decimal("1.005")}, "transaction_amount"),
+    "not a number": ({"transaction_amount": "ten"}, "transaction_amount"),
+    "NaN": ({"transaction_amount": Decimal("NaN")}, "transaction_amount"),
+    "a list as text": ({"description": ["x"]}, "description"),
+    "no source": ({"account_vault_id": None}, "account_number"),
+    "two sources": ({"ticket": "t"}, "account_vault_id, ticket"),
+    "a float in free-form data": ({"custom_data": {"a": [0.1]}}, "custom_data.a[0]"),
 }
 
 
-@pytest.mark.parametrize(("new", "field"), WRONG.values(), ids=WRONG)
-async def test_wrong_transaction(gateway: AsyncGateway, new: Any, field: str) -> None:
+@pytest.mark.parametrize(("wrong", "field"), WRONG.values(), ids=WRONG)
+async def test_wrong_transaction(gateway: AsyncGateway, wrong: dict[str, Any], field: str) -> None:
     """The problem starts with the field's name, and the gateway has no record of it."""
+    right: dict[str, Any] = {"action": "sale", "account_vault_id": "v", "transaction_amount": 1, "exp_date": "1230"}
+    new = TransactionCreate(**right | wrong)
     with pytest.raises(InvalidRequestError) as caught:
         await gateway.transactions.create(new)
     assert [problem.partition(":")[0] for problem in caught.value.problems] == [field]

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import anyio
+import attrs
 import pytest
 
 from gateway_async import (
@@ -10,14 +11,13 @@ from gateway_async import (
     AchVaultCreate,
     ApiId,
     AsyncGateway,
-    CardVaultCreate,
     ContactCreate,
     ContactUpdate,
     DeclinedError,
+    InvalidRequestError,
     NotFoundError,
     RecordDeletedError,
     RouterAccountVaultCreate,
-    RouterTransactionCreate,
     SwipedVaultCreate,
     TicketVaultCreate,
     TransactionCreate,
@@ -29,23 +29,9 @@ from gateway_async import (
     VaultCopyCreate,
 )
 from gateway_async.sandbox import Sandbox
+from tests.support.sales import NEW_CARD, sale, sale_at
 
 pytestmark = pytest.mark.anyio
-
-CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
-
-
-def sale(**fields: object) -> TransactionCreate:
-    """A sale with a keyed card, unless `fields` say otherwise."""
-    return TransactionCreate(
-        **{  # type: ignore[arg-type]
-            "action": "sale",
-            "transaction_amount": Decimal("12.50"),
-            "account_number": "4111111111111111",
-            "exp_date": "1230",
-            **fields,
-        }
-    )
 
 
 async def test_contact(gateway: AsyncGateway) -> None:
@@ -67,7 +53,7 @@ async def test_contact(gateway: AsyncGateway) -> None:
 async def test_vault_sources(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """A vault is made from a number, a stripe, a ticket, a transaction, a vault, a bank account and at a terminal."""
     vaults = gateway.account_vaults
-    keyed = await vaults.create(CARD)
+    keyed = await vaults.create(NEW_CARD)
     swiped = await vaults.create(SwipedVaultCreate(track_data=";4111111111111111=30121011000?"))
     ticket = await vaults.create(TicketVaultCreate(ticket=sandbox.ticket()))
     paid = await gateway.transactions.create(sale(account_number="5454545454545454"))
@@ -92,7 +78,7 @@ async def test_vault_sources(gateway: AsyncGateway, sandbox: Sandbox) -> None:
 
 
 async def test_a_vault_is_read_changed_and_deleted_by_both_ids(gateway: AsyncGateway) -> None:
-    vault = await gateway.account_vaults.create(CARD)
+    vault = await gateway.account_vaults.create(NEW_CARD)
     name = ApiId(vault.account_vault_api_id or "")
     assert await gateway.account_vaults.get(name) == vault
     changed = await gateway.account_vaults.update(name, AccountVaultUpdate(exp_date="0131", title="Main card"))
@@ -107,7 +93,7 @@ async def test_a_vault_is_read_changed_and_deleted_by_both_ids(gateway: AsyncGat
 
 async def test_payments(gateway: AsyncGateway) -> None:
     """Authorize, raise and capture one payment, void another, and refund a third."""
-    vault = await gateway.account_vaults.create(CARD)
+    vault = await gateway.account_vaults.create(NEW_CARD)
     held = await gateway.transactions.create(
         TransactionCreate(action="authonly", account_vault_id=vault.id, transaction_amount=10)
     )
@@ -130,11 +116,11 @@ async def test_payments(gateway: AsyncGateway) -> None:
 
 async def test_trigger_amounts(gateway: AsyncGateway) -> None:
     """The trigger amounts respond with their reasons, and raise only when asked to."""
-    declined = await gateway.transactions.create(sale(transaction_amount="6.16"))
+    declined = await gateway.transactions.create(sale(amount="6.16"))
     assert (declined.approved, declined.declined, declined.reason_code_id) == (False, True, 1616)
     with pytest.raises(DeclinedError):
         declined.raise_for_decline()
-    partial = await gateway.transactions.create(sale(transaction_amount="2.01"))
+    partial = await gateway.transactions.create(sale(amount="2.01"))
     assert (partial.partially_approved, partial.auth_amount) == (True, Decimal("1.00"))
 
 
@@ -145,13 +131,7 @@ async def test_terminal_sale(sandbox_by_hand: Sandbox) -> None:
         results = []
 
         async def pay() -> None:
-            new = RouterTransactionCreate(
-                action="sale",
-                terminal_id=box.terminal_id,
-                transaction_amount=Decimal("12.50"),
-                transaction_api_id="till-1",
-            )
-            results.append(await gateway.router_transactions.create(new))
+            results.append(await gateway.router_transactions.create(sale_at(box.terminal_id, "till-1")))
 
         tasks.start_soon(pay)
         await box.await_call()
@@ -165,28 +145,23 @@ async def test_terminal_sale(sandbox_by_hand: Sandbox) -> None:
 
 
 async def test_a_timeout_at_the_device_is_a_decline_with_its_words(gateway: AsyncGateway, sandbox: Sandbox) -> None:
-    new = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount=Decimal("7.72"))
-    transaction = await gateway.router_transactions.create(new)
+    transaction = await gateway.router_transactions.create(sale_at(sandbox.terminal_id, amount="7.72"))
     assert (transaction.declined, transaction.response_message) == (True, "Card Entry Timeout")
 
 
 async def test_refusals(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Unknown ids and taken names are 422 with messages, an unknown record is 404."""
     with pytest.raises(ValidationError) as unknown:
-        await gateway.account_vaults.create(
-            CardVaultCreate(account_number="4111111111111111", exp_date="1230", contact_id="x" * 24)
-        )
+        await gateway.account_vaults.create(attrs.evolve(NEW_CARD, contact_id="x" * 24))
     assert "contact_id" in unknown.value.fields
-    await gateway.transactions.create(sale(transaction_api_id="twice"))
+    await gateway.transactions.create(sale("twice"))
     with pytest.raises(ValidationError) as taken:
-        await gateway.transactions.create(sale(transaction_api_id="twice"))
+        await gateway.transactions.create(sale("twice"))
     assert taken.value.fields == {"transaction_api_id": ("transaction_api_id already exists in this location",)}
     with pytest.raises(NotFoundError):
         await gateway.transactions.get("0" * 24)
     with pytest.raises(ValidationError) as terminal:
-        await gateway.router_transactions.create(
-            RouterTransactionCreate(action="sale", terminal_id="no-such", transaction_amount=1)
-        )
+        await gateway.router_transactions.create(sale_at("no-such"))
     assert "terminal_id" in terminal.value.fields
 
 
@@ -206,3 +181,15 @@ async def test_lists(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     assert pages == [1000, 1000, 345]
     assert (await gateway.account_vaults.list()).page_count == 118
     assert len((await gateway.account_vaults.list(page_size=5000)).records) == 2_345
+
+
+async def test_no_location(sandbox: Sandbox) -> None:
+    """Without a location a sale is made in the user's primary one; vaults and integrator ids need one, and say so."""
+    async with sandbox.gateway(location_id=None) as gateway:
+        sold = await gateway.transactions.create(sale())
+        at_terminal = await gateway.router_transactions.create(sale_at(sandbox.terminal_id))
+        assert (sold.location_id, at_terminal.location_id) == (sandbox.location_id, sandbox.location_id)
+        with pytest.raises(InvalidRequestError, match="location_id: is required"):
+            await gateway.account_vaults.create(NEW_CARD)
+        with pytest.raises(InvalidRequestError, match="location_id: an ApiId needs one"):
+            await gateway.transactions.get(ApiId("order-1"))

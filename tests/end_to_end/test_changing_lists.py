@@ -6,17 +6,16 @@ from unittest.mock import patch
 import anyio
 import pytest
 
-from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionCreate, TransactionStatus
+from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionStatus
 from gateway_async._execution import pages
 from gateway_async.postbacks import Postback, PostbackReceiver
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import start
+from tests.support.sales import sale
 
 pytestmark = pytest.mark.anyio
 
-HOLD = TransactionCreate(
-    action="authonly", transaction_amount="1.00", account_number="4111111111111111", exp_date="1230"
-)
+HOLD = sale(action="authonly")
 
 
 async def make_contacts(gateway: AsyncGateway, count: int) -> list[str]:

@@ -20,21 +20,19 @@ from gateway_async import (
     OutcomeUnknownError,
     PaylinkCreate,
     QuickInvoiceCreate,
-    RouterTransactionCreate,
     SqliteLedger,
     SwipedVaultCreate,
     TicketVaultCreate,
-    TransactionCreate,
     TransactionVaultCreate,
     VaultCopyCreate,
 )
 from gateway_async.sandbox import Sandbox
+from tests.support.sales import CARD, NEW_CARD, sale, sale_at
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
-CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
-SALE = TransactionCreate(action="sale", transaction_amount="12.50", transaction_api_id="order-1", **CARD)
+SALE = sale("order-1")
 VAULTS = ("card", "swiped", "ach", "ticket", "transaction", "copy")
 
 
@@ -54,7 +52,7 @@ async def new_vault(mode: str, sandbox: Sandbox, gateway: AsyncGateway) -> Any:
         case "transaction":
             return TransactionVaultCreate(previous_transaction_id=(await gateway.transactions.create(SALE)).id, **named)
         case _:
-            other = await gateway.account_vaults.create(CardVaultCreate(**CARD))
+            other = await gateway.account_vaults.create(NEW_CARD)
             return VaultCopyCreate(previous_account_vault_id=other.id, **named)
 
 
@@ -158,7 +156,7 @@ async def test_deleted_record(sandbox: Sandbox) -> None:
 
 async def test_used_id(sandbox: Sandbox) -> None:
     """An id is used up by a decline, and by a payment that was voided since."""
-    declined = attrs.evolve(SALE, transaction_amount="6.16", transaction_api_id="order-2")
+    declined = sale("order-2", "6.16")
     async with sandbox.gateway() as gateway:
         first = await gateway.transactions.create_once(declined)
         assert (await gateway.transactions.create_once(declined)).id == first.id
@@ -172,9 +170,7 @@ async def test_used_id(sandbox: Sandbox) -> None:
 async def test_terminal(sandbox_by_hand: Sandbox) -> None:
     """A taken id does not use the terminal: the repetition returns at once, without a customer."""
     box = sandbox_by_hand
-    new = RouterTransactionCreate(
-        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id="till-1"
-    )
+    new = sale_at(box.terminal_id, "till-1")
     async with box.gateway() as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.router_transactions.create_once, new)
         await anyio.to_thread.run_sync(box.wait_for_call)

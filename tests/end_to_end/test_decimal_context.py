@@ -9,20 +9,13 @@ from typing import Any
 
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    QuickInvoiceCreate,
-    SqliteLedger,
-    Transaction,
-    TransactionCreate,
-    TransactionStatus,
-)
+from gateway_async import AsyncGateway, QuickInvoiceCreate, SqliteLedger, Transaction, TransactionStatus
 from gateway_async.hosted_forms import compare_form_result
 from gateway_async.sandbox import Sandbox
+from tests.support.sales import sale
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
-CARD = "4111111111111111"
 CONTEXTS = {
     "four digits": decimal.Context(prec=4),
     "six digits, always up": decimal.Context(prec=6, rounding=decimal.ROUND_UP),
@@ -48,10 +41,7 @@ def context(request: pytest.FixtureRequest) -> Iterator[decimal.Context]:
 
 async def pay(gateway: AsyncGateway, action: Any, amount: str, **fields: Any) -> Transaction:
     """Charge or reserve an amount."""
-    new = TransactionCreate(
-        action=action, transaction_amount=Decimal(amount), account_number=CARD, exp_date="1230", **fields
-    )
-    return await gateway.transactions.create(new)
+    return await gateway.transactions.create(sale(None, amount, action, **fields))
 
 
 async def test_payments(gateway: AsyncGateway) -> None:

@@ -5,8 +5,8 @@ import time
 import anyio
 import pytest
 
-from gateway_async import RouterTransactionCreate
 from gateway_async.sandbox import Sandbox
+from tests.support.sales import sale_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(360)]
 
@@ -18,12 +18,11 @@ async def test_late_card() -> None:
     """The connection is silent for five minutes, other calls go on beside it, and the sale is approved."""
     with Sandbox(terminals="manual") as sandbox:
         async with sandbox.gateway() as gateway:
-            sale = RouterTransactionCreate(action="sale", terminal_id=sandbox.terminal_id, transaction_amount="12.50")
             began = time.monotonic()
             approved: list[bool] = []
 
             async def sell() -> None:
-                approved.append((await gateway.router_transactions.create(sale)).approved)
+                approved.append((await gateway.router_transactions.create(sale_at(sandbox.terminal_id))).approved)
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(sell)

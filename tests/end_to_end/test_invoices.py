@@ -17,14 +17,11 @@ from gateway_async import (
     QuickInvoiceStatus,
     QuickInvoiceUpdate,
     RecordDeletedError,
-    TransactionCreate,
     ValidationError,
 )
-from gateway_async.sandbox import Sandbox
+from tests.support.sales import sale
 
 pytestmark = pytest.mark.anyio
-
-INVOICES = "/v2/quickinvoices"
 
 
 def lunch(**fields: Any) -> QuickInvoiceCreate:
@@ -36,13 +33,6 @@ def lunch(**fields: Any) -> QuickInvoiceCreate:
         "email": "jo@example.test",
     }
     return QuickInvoiceCreate(**{**given, **fields})
-
-
-def sale(amount: str) -> TransactionCreate:
-    """A payment at the till."""
-    return TransactionCreate(
-        action="sale", transaction_amount=amount, account_number="4111111111111111", exp_date="1230"
-    )
 
 
 async def test_invoice(gateway: AsyncGateway) -> None:
@@ -70,7 +60,7 @@ async def test_invoice(gateway: AsyncGateway) -> None:
 async def test_added_payment(gateway: AsyncGateway) -> None:
     """A sale at the till is put on the invoice, and taken off again."""
     made = await gateway.quick_invoices.create(lunch(allow_partial_pay=True))
-    paid = await gateway.transactions.create(sale("2.50"))
+    paid = await gateway.transactions.create(sale(amount="2.50"))
     part = await gateway.quick_invoices.add_transaction(made.id, paid.id)
     assert (part.payment_status_id, part.remaining_balance) == (PaymentStatus.PARTIALLY_PAID, Decimal(4))
     assert [transaction.id for transaction in part.transactions or ()] == [paid.id]
@@ -99,48 +89,3 @@ async def test_files(gateway: AsyncGateway, tmp_path: Path) -> None:
     assert [file.id for file in left] == [file.id for file in files if file.id != attached.id]
     with pytest.raises(NotFoundError):
         await invoices.remove_file(made.id, attached.id or "")
-
-
-@pytest.mark.parametrize("fault", ["close_after_commit", "reset_before_commit"])
-async def test_lost_form(gateway: AsyncGateway, sandbox: Sandbox, fault: Any, tmp_path: Path) -> None:
-    """There is one invoice with its file, whether the response was lost or the request was."""
-    sandbox.fault(f"POST {INVOICES}", fault)
-    path = tmp_path / "a.bin"
-    path.write_bytes(b"x" * 200_000)
-    made = await gateway.quick_invoices.create(lunch(), [Attachment("a.bin", path)])
-    (listed,) = [invoice async for invoice in gateway.quick_invoices.list(expand=("files",))]
-    assert (listed.id, len(listed.files or ())) == (made.id, 1)
-
-
-OPERATIONS = {
-    "reopen": f"POST {INVOICES}/{{id}}/reopen",
-    "add_transaction": f"PUT {INVOICES}/{{id}}/addTransaction",
-    "remove_transaction": f"PUT {INVOICES}/{{id}}/removeTransaction",
-    "remove_file": f"DELETE {INVOICES}/{{id}}/files/{{file_id}}",
-}
-LOST = [
-    *[(verb, "close_after_commit", named) for verb in OPERATIONS for named in (False, True)],
-    ("add_transaction", "reset_before_commit", True),
-]
-
-
-@pytest.mark.parametrize(("verb", "fault", "named"), LOST)
-async def test_lost_change(gateway: AsyncGateway, sandbox: Sandbox, verb: str, fault: Any, named: bool) -> None:
-    """A change is carried out once, whether the line broke before or after it, and the caller learns it."""
-    invoices = gateway.quick_invoices
-    made = await invoices.create(lunch(allow_partial_pay=True), [Attachment("a.pdf", b"%PDF")])
-    paid = await gateway.transactions.create(sale("2.50"))
-    files = (await invoices.get(made.id, expand=("files",))).files or ()
-    prepared: dict[str, Any] = {
-        "reopen": lambda: invoices.update(made.id, QuickInvoiceUpdate(status_id=0)),
-        "remove_transaction": lambda: invoices.add_transaction(made.id, paid.id),
-    }
-    if verb in prepared:
-        await prepared[verb]()
-    arguments = {"reopen": (), "remove_file": (files[0].id,)}.get(verb, (paid.id,))
-    sandbox.fault(OPERATIONS[verb], fault)
-    await getattr(invoices, verb)(ApiId(made.quick_invoice_api_id or "") if named else made.id, *arguments)
-    now = await invoices.get(made.id, expand=("files",))
-    assert not now.is_closed
-    assert len(now.files or ()) == (0 if verb == "remove_file" else 1)
-    assert now.remaining_balance == (4 if verb == "add_transaction" else Decimal("6.50"))

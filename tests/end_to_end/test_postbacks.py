@@ -19,7 +19,6 @@ from gateway_async import (
     AccountVault,
     AsyncGateway,
     BatchStatus,
-    CardVaultCreate,
     Contact,
     ContactCreate,
     ContactUpdate,
@@ -33,6 +32,7 @@ from gateway_async.models.postback_configs import ConfigResource
 from gateway_async.postbacks import CatchUpResult, Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
+from tests.support.sales import NEW_CARD
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.asyncio
@@ -45,7 +45,6 @@ RECORDS = {
     "transactionbatch": TransactionBatch,
 }
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
-CARD = CardVaultCreate(account_number="4111111111111111", exp_date="0930")
 
 Serve = Callable[[PostbackReceiver], AbstractAsyncContextManager[str]]
 
@@ -135,11 +134,7 @@ async def settle(gateway: AsyncGateway) -> TransactionBatch:
 
 @pytest.mark.parametrize("postback_format", get_args(PostbackFormat))
 async def test_sale(
-    serve: Serve,
-    receiver: PostbackReceiver,
-    sandbox: Sandbox,
-    gateway: AsyncGateway,
-    postback_format: PostbackFormat,
+    serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway, postback_format: PostbackFormat
 ) -> None:
     """Every step of a sale reaches its handler, typed, in the order of the record's changes, as JSON or as a form."""
     sandbox.set_postback_format(postback_format)
@@ -162,7 +157,7 @@ async def test_sale(
     async with receiver, serve(receiver) as url:
         await tell_of_all(gateway, sandbox, url)
         contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-        card = await gateway.account_vaults.create(CARD)
+        card = await gateway.account_vaults.create(NEW_CARD)
         sale = await sell(gateway, card)
         batch = await settle(gateway)
         await gateway.contacts.update(contact.id, ContactUpdate(first_name="Ada"))
@@ -233,7 +228,7 @@ async def test_catching_up(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway
     async with receiver:
         async with serve(receiver) as url:
             await tell_of_all(gateway, sandbox, url)
-            card = await gateway.account_vaults.create(CARD)
+            card = await gateway.account_vaults.create(NEW_CARD)
             known = await gateway.contacts.create(ContactCreate(last_name="Known"))
             changed = await gateway.contacts.create(ContactCreate(last_name="Changed"))
             settled = await sell(gateway, card)

@@ -9,24 +9,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    CardVaultCreate,
-    DuplicateError,
-    InvalidRequestError,
-    QuickInvoiceCreate,
-    RouterTransactionCreate,
-    Transaction,
-    TransactionCreate,
-    UserApiKey,
-)
+from gateway_async import AsyncGateway, DuplicateError, InvalidRequestError, QuickInvoiceCreate, Transaction, UserApiKey
 from gateway_async.ledger.reconciliation import Reconciliation
 from gateway_async.sandbox import Sandbox
 from tests.support.ledgers import KINDS, LedgerStore
+from tests.support.sales import NEW_CARD, sale, sale_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
-CARD = "4111111111111111"
 PARTIAL = "2.01"
 DECLINED = "6.16"
 HOUR = timedelta(hours=1)
@@ -53,11 +43,11 @@ async def client(sandbox: Sandbox, store: LedgerStore) -> AsyncIterator[AsyncGat
         yield gateway
 
 
-async def pay(gateway: AsyncGateway, amount: str = "12.50", action: Any = "sale", **fields: Any) -> Transaction:
+async def pay(
+    gateway: AsyncGateway, amount: str = "12.50", action: Any = "sale", api_id: str | None = None
+) -> Transaction:
     """Charge a card."""
-    if not fields.keys() & {"previous_transaction_id", "account_vault_id"}:
-        fields |= {"account_number": CARD, "exp_date": "1230"}
-    return await gateway.transactions.create(TransactionCreate(action=action, transaction_amount=amount, **fields))
+    return await gateway.transactions.create(sale(api_id, amount, action))
 
 
 async def reconcile(gateway: AsyncGateway, **options: Any) -> Reconciliation:
@@ -88,12 +78,8 @@ async def test_agreement(sandbox: Sandbox, any_store: LedgerStore) -> None:
         held = await pay(gateway, "20.00", "authonly")
         await gateway.transactions.increment(held.id, "30.00")
         await gateway.transactions.complete(held.id, "25.00")
-        await gateway.router_transactions.create(
-            RouterTransactionCreate(action="sale", transaction_amount="7.50", terminal_id=sandbox.terminal_id)
-        )
-        await gateway.account_vaults.create(
-            CardVaultCreate(account_number=CARD, exp_date="1230", contact_id=sandbox.contact_id)
-        )
+        await gateway.router_transactions.create(sale_at(sandbox.terminal_id, amount="7.50"))
+        await gateway.account_vaults.create(NEW_CARD)
         found = await reconcile(gateway)
     assert (kinds(found), found.agrees, found.declined) == ([], True, 1)
     assert (found.ledger.count, found.gateway.count) == (7, 7)
@@ -141,7 +127,7 @@ async def test_missing_payment(store: LedgerStore, client: AsyncGateway) -> None
 @pytest.mark.parametrize("outcome", ["not_made", "refused", "not_sent"])
 async def test_late_payment(store: LedgerStore, client: AsyncGateway, outcome: str) -> None:
     """The ledger says that it was certainly not executed, and the gateway has it."""
-    await pay(client, transaction_api_id="made")
+    await pay(client, api_id="made")
     await edit(client, store, f"UPDATE @ SET outcome = '{outcome}', record_id = NULL")  # noqa: S608
     (made,) = (await reconcile(client)).discrepancies
     assert (made.kind, made.api_id, made.outcome) == ("recorded_as_not_executed", "made", outcome)
@@ -149,16 +135,16 @@ async def test_late_payment(store: LedgerStore, client: AsyncGateway, outcome: s
 
 async def test_rejected_repetition(client: AsyncGateway) -> None:
     """The ledger has one id twice, as done and as refused: the payment was made once."""
-    await pay(client, transaction_api_id="twice")
+    await pay(client, api_id="twice")
     with pytest.raises(DuplicateError):
-        await pay(client, transaction_api_id="twice")
+        await pay(client, api_id="twice")
     assert (await reconcile(client)).agrees
 
 
 async def test_open_calls(store: LedgerStore, client: AsyncGateway) -> None:
     """A call with an unknown outcome is listed apart from discrepancies, whether the gateway has its payment or not."""
-    await pay(client, transaction_api_id="first")
-    await pay(client, transaction_api_id="second")
+    await pay(client, api_id="first")
+    await pay(client, api_id="second")
     await edit(client, store, "UPDATE @ SET outcome = NULL")
     await edit(client, store, "UPDATE @ SET api_id = 'never', record_id = NULL WHERE api_id = 'second'")
     found = await reconcile(client)

@@ -1,7 +1,8 @@
 """A program is killed during a payment; the next one finds the outcome."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +14,24 @@ from gateway_async import (
     AchVaultCreate,
     AsyncGateway,
     CardVaultCreate,
+    OutcomeUnknownError,
+    RecurringCreate,
     RouterAccountVaultCreate,
-    RouterTransactionCreate,
     SqliteLedger,
     SwipedVaultCreate,
-    TransactionCreate,
 )
 from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, make_call
 from tests.support.processes import start_function
+from tests.support.sales import CARD as KEYED
+from tests.support.sales import NEW_CARD, sale, sale_at
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
 CARD = "4111111111111111"
-SALE = TransactionCreate(
-    action="sale",
-    transaction_amount="12.50",
-    account_number=CARD,
-    exp_date="1230",
-    cvv="999",
-    transaction_api_id="crashed",
-)
+SALE = sale("crashed", cvv="999")
 SELL = """gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50",
     account_number="4111111111111111", exp_date="1230", transaction_api_id="crashed"))"""
 SELL_AT_TERMINAL = """gateway.router_transactions.create(RouterTransactionCreate(action="sale",
@@ -201,9 +197,7 @@ async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
             is_company=False,
         )
     )
-    await gateway.router_transactions.create(
-        RouterTransactionCreate(action="sale", transaction_amount="1.00", terminal_id=sandbox.terminal_id)
-    )
+    await gateway.router_transactions.create(sale_at(sandbox.terminal_id))
     await gateway.router_account_vaults.create(
         RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
     )
@@ -212,9 +206,7 @@ async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
 async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
     """After a lost response and a crash, the records show that both were done."""
     async with sandbox.gateway() as gateway:
-        reserved = await gateway.transactions.create(
-            TransactionCreate(action="authonly", transaction_amount="12.50", account_number=CARD, exp_date="1230")
-        )
+        reserved = await gateway.transactions.create(sale(action="authonly"))
     sandbox.fault("PUT /v2/transactions/{id}", "delay", seconds=30)
     with program(sandbox, path, f'gateway.transactions.complete("{reserved.id}", "9.00")'):
         await until(lambda: [each for each in sandbox.ledger()["transactions"] if each["status_id"] == 101])
@@ -232,3 +224,57 @@ async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
         ("transactions", "found", reserved.id),
         ("transaction_batches", "found", batch.id),
     ]
+
+
+UNTYPED: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50", **KEYED}
+WRITE, LOOKUP = "POST /v2/transactions", "GET /v2/transactions/{id}"
+Lost = Callable[[AsyncGateway, Any], Awaitable[object]]
+LOST: dict[str, tuple[str, str, int, Lost, dict[str, Any], dict[str, Any]]] = {
+    # write, its lookup, the first one that fails, the call, options of the client, fields of the record
+    "untyped sale": (
+        WRITE, LOOKUP, 1,
+        lambda g, _: g.resource("transactions", name="transaction", api_id="transaction_api_id").create(UNTYPED),
+        {}, {"last_four": "1111"},
+    ),
+    "refund": (WRITE, LOOKUP, 2, lambda g, made: g.transactions.refund(made["payment"].id), {}, {"type_id": 30}),
+    "sale without a location": (
+        WRITE, "GET /v2/transactions", 1, lambda g, _: g.transactions.create(sale()),
+        {"location_id": None}, {"approved": True},
+    ),
+    "skipped charge": (
+        "POST /v2/recurrings/{id}/skipPayment", "GET /v2/recurrings/{id}", 2,
+        lambda g, made: g.recurrings.skip(made["plan"].id), {}, {"next_run_date": date(2031, 3, 23)},
+    ),
+    "recurring payment plan": (
+        "POST /v2/recurrings", "GET /v2/recurrings", 2, lambda g, made: g.recurrings.create(made["new"]),
+        {}, {"next_run_date": date(2031, 2, 23)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOST)
+async def test_lost_calls(sandbox: Sandbox, path: Path, name: str) -> None:
+    """The next program finds the record of a call whose response and lookups are lost; then nothing is open."""
+    write, lookup, nth, call, options, fields = LOST[name]
+    async with sandbox.gateway() as gateway:
+        vault = await gateway.account_vaults.create(NEW_CARD)
+        new = RecurringCreate(
+            account_vault_id=vault.id,
+            interval=1,
+            interval_type="m",
+            start_date=date(2031, 2, 23),
+            transaction_amount="10.00",
+        )
+        payment, plan = await gateway.transactions.create(sale()), await gateway.recurrings.create(new)
+    sandbox.fault(write, "close_after_commit")
+    sandbox.fault(lookup, "error_before_commit", nth=nth, times=1000)
+    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=5, **options) as gateway:
+        with pytest.raises(OutcomeUnknownError):
+            await call(gateway, {"payment": payment, "plan": plan, "new": new})
+    sandbox.clear_faults()
+    async with sandbox.gateway(ledger=SqliteLedger(path), **options) as gateway:
+        (recovered,) = await gateway.recover(wait=0)
+        assert await gateway.recover(wait=0) == []
+    assert recovered.outcome == "found"
+    assert (recovered.record.id in (payment.id, plan.id)) is (name == "skipped charge")
+    assert {field: getattr(recovered.record, field) for field in fields} == fields

@@ -1,8 +1,7 @@
-"""Recurrings, tags and notes: the SDK against the sandbox, also with lost responses and after a crash."""
+"""Recurrings, tags and notes: the SDK against the sandbox."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,8 @@ from gateway_async import (
     RecurringCreate,
     RecurringStatus,
     RecurringUpdate,
-    SqliteLedger,
     TagCreate,
     TagUpdate,
-    UserApiKey,
     ValidationError,
 )
 from gateway_async.sandbox import Sandbox
@@ -31,8 +28,6 @@ from tests.support.outcomes import resolved
 pytestmark = pytest.mark.anyio
 
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1240", account_vault_api_id="card")
-LOST: list[Any] = ["close_after_commit", "error_after_commit", "reset_after_commit", "garbage", "cut_body", "empty"]
-UNSENT: list[Any] = ["reset_before_commit", "error_before_commit"]
 
 
 def noon(day: date) -> float:
@@ -81,52 +76,6 @@ async def test_plan(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) ->
         await plans.skip(plan.id)
 
 
-@pytest.mark.parametrize("fault", LOST)
-async def test_lost_creation(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
-    """The new plan is found beside an equal one that was there before."""
-    sandbox.fault("POST /v2/recurrings", fault)
-    made = await gateway.recurrings.create(monthly())
-    assert made.id != plan.id
-    assert {each.id async for each in gateway.recurrings.list()} == {plan.id, made.id}
-
-
-@pytest.mark.parametrize("fault", UNSENT)
-async def test_unexecuted_creation(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
-    """The creation is unknown and not sent again, because it might still arrive."""
-    sandbox.fault("POST /v2/recurrings", fault)
-    with pytest.raises(OutcomeUnknownError):
-        await gateway.recurrings.create(monthly())
-    assert [each.id async for each in gateway.recurrings.list()] == [plan.id]
-
-
-@pytest.mark.parametrize("fault", LOST)
-async def test_lost_skip(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
-    """A lost skip and a lost deferral are found by their dates, and move charges once."""
-    sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
-    assert (await gateway.recurrings.skip(plan.id, 2)).next_run_date == date(2031, 4, 23)
-    sandbox.fault("POST /v2/recurrings/{id}/deferPayment", fault)
-    deferred = await gateway.recurrings.defer(plan.id, 3)
-    assert (deferred.next_run_date, deferred.end_date) == (date(2031, 7, 23), date(2032, 5, 22))
-
-
-@pytest.mark.parametrize("fault", UNSENT)
-async def test_unexecuted_skip(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
-    """The skip is unknown and not sent again, and the plan is as before."""
-    sandbox.fault("POST /v2/recurrings/{id}/skipPayment", fault)
-    with pytest.raises(OutcomeUnknownError):
-        await gateway.recurrings.skip(plan.id)
-    assert (await gateway.recurrings.get(plan.id)).next_run_date == plan.next_run_date
-
-
-@pytest.mark.parametrize("fault", [*LOST, *UNSENT])
-async def test_lost_hold(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring, fault: Any) -> None:
-    """Hold and activate are looked up, and repeated if nothing has changed."""
-    sandbox.fault("POST /v2/recurrings/{id}/placeOnHold", fault)
-    assert (await gateway.recurrings.hold(plan.id)).status == "on hold"
-    sandbox.fault("POST /v2/recurrings/{id}/activate", fault)
-    assert (await gateway.recurrings.activate(plan.id)).status == "active"
-
-
 async def test_resolve_finds_a_skip_once_the_gateway_is_back(
     gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring
 ) -> None:
@@ -136,37 +85,6 @@ async def test_resolve_finds_a_skip_once_the_gateway_is_back(
         await gateway.recurrings.skip(plan.id)
     sandbox.clear_faults()
     assert (await resolved(caught.value, Recurring)).next_run_date == date(2031, 3, 23)
-
-
-async def test_crash(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A create and a skip without an outcome are looked up by the next program."""
-    options: dict[str, Any] = {
-        "developer_id": sandbox.info.developer_id,
-        "credentials": UserApiKey(sandbox.info.user_id, sandbox.info.user_api_key),
-        "location_id": sandbox.info.location_id,
-        "max_attempts": 1,
-        "timeout": 5,
-    }
-    file = tmp_path / "ledger.db"
-    async with AsyncGateway(sandbox.info.base_url, ledger=SqliteLedger(file), **options) as gateway:
-        vault = await gateway.account_vaults.create(CARD)
-        skipped = await gateway.recurrings.create(monthly())
-        for operation in ("POST /v2/recurrings/{id}/skipPayment", "POST /v2/recurrings"):
-            sandbox.fault(operation, "close_after_commit")
-        sandbox.fault("GET /v2/recurrings/{id}", "error_before_commit", nth=2, times=50)
-        sandbox.fault("GET /v2/recurrings", "error_before_commit", nth=2, times=50)
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.recurrings.skip(skipped.id)
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.recurrings.create(monthly(account_vault_api_id=None, account_vault_id=vault.id))
-    sandbox.clear_faults()
-    async with AsyncGateway(sandbox.info.base_url, ledger=SqliteLedger(file), **options) as gateway:
-        found = await gateway.recover(wait=5.0)
-        assert [(each.resource, each.outcome) for each in found] == [("recurrings", "found")] * 2
-        first, second = (each.record for each in found)
-        assert first.next_run_date == date(2031, 3, 23)
-        assert second.id != skipped.id
-        assert await gateway.recover(wait=0.0) == []
 
 
 async def test_tag_and_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
@@ -185,16 +103,3 @@ async def test_tag_and_note(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     await gateway.notes.delete(note.id)
     with pytest.raises(RecordDeletedError):
         await gateway.notes.get(note.id)
-
-
-@pytest.mark.parametrize("fault", LOST)
-async def test_a_lost_tag_is_unknown_and_a_lost_change_is_read(
-    gateway: AsyncGateway, sandbox: Sandbox, fault: Any
-) -> None:
-    tag = await gateway.tags.create(TagCreate(title="Rent"))
-    sandbox.fault("PUT /v2/tags/{id}", fault)
-    assert (await gateway.tags.update(tag.id, TagUpdate(title="Lease"))).title == "Lease"
-    sandbox.fault("POST /v2/tags", fault)
-    with pytest.raises(OutcomeUnknownError):
-        await gateway.tags.create(TagCreate(title="Rent"))
-    assert len([each async for each in gateway.tags.list()]) == 2

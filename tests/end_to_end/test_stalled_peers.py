@@ -6,15 +6,10 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    GatewayError,
-    OutcomeUnknownError,
-    RouterTransactionCreate,
-    TransactionCreate,
-)
+from gateway_async import AsyncGateway, GatewayError, OutcomeUnknownError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
+from tests.support.sales import sale, sale_at
 from tests.support.sandbox_process import SandboxProcess, sandbox_process
 
 # In real time, so on one event loop; tests with a clock of their own run on both.
@@ -24,13 +19,12 @@ DEADLINE = 1.5
 LATE = 1.0
 """Seconds after a timer of the same event loop. A second deadline, or one that does not hold, would add more."""
 
-SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="1230", transaction_amount="12.50")
 Verb = Callable[[AsyncGateway], Awaitable[Any]]
 
 VERBS: dict[str, tuple[Verb, str, str]] = {
     "read": (lambda gateway: gateway.contacts.get("1"), "GET /v2/contacts/{id}", "DeadlineExceededError"),
     "list": (lambda gateway: gateway.contacts.list().first(), "GET /v2/contacts", "DeadlineExceededError"),
-    "write": (lambda gateway: gateway.transactions.create(SALE), "POST /v2/transactions", "OutcomeUnknownError"),
+    "write": (lambda gateway: gateway.transactions.create(sale()), "POST /v2/transactions", "OutcomeUnknownError"),
 }
 
 
@@ -91,9 +85,8 @@ async def test_frozen_gateway(peer: SandboxProcess, verb: str) -> None:
 
 async def test_frozen_terminal(peer: SandboxProcess) -> None:
     """A call at a terminal ends at its own time-out and the ten seconds of its lookup."""
-    sale = RouterTransactionCreate(action="sale", terminal_id=peer.facts["terminal_id"], transaction_amount="12.50")
     async with peer.gateway(timeout=DEADLINE, terminal_timeout=1.0) as gateway:
         peer.freeze()
-        late, failed = await lateness(gateway.router_transactions.create(sale), 1.0 + 10.0)
+        late, failed = await lateness(gateway.router_transactions.create(sale_at(peer.facts["terminal_id"])), 11.0)
     assert isinstance(failed, OutcomeUnknownError)
     assert late <= LATE

@@ -13,7 +13,6 @@ from gateway_async import (
     InvalidRequestError,
     OutcomeUnknownError,
     RouterAccountVaultCreate,
-    RouterTransactionCreate,
     SqliteLedger,
     TerminalBusyError,
     Transaction,
@@ -22,16 +21,15 @@ from gateway_async import (
 from gateway_async.observe import Event, OutcomeLookedUp, TerminalProgress
 from gateway_async.sandbox import Sandbox
 from tests.support.outcomes import resolved
+from tests.support.sales import sale_at
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
 
 
-def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
-    """A sale at the terminal of `box`, under the id `name`."""
-    return RouterTransactionCreate(
-        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id=name
-    )
+async def sell(gateway: AsyncGateway, box: Sandbox, name: str, **options: Any) -> Transaction:
+    """Make a sale at the terminal of a sandbox, under an id."""
+    return await gateway.router_transactions.create(sale_at(box.terminal_id, name), **options)
 
 
 async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
@@ -39,12 +37,12 @@ async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
     box = sandbox_by_hand
     async with box.gateway() as gateway, anyio.create_task_group() as tasks:
 
-        async def sell() -> None:
-            pressed = await gateway.router_transactions.create(sale(box, "pressed"))
+        async def customer() -> None:
+            pressed = await sell(gateway, box, "pressed")
             assert (pressed.declined, pressed.verbiage) == (True, "CANCELLED")
-            assert (await gateway.router_transactions.create(sale(box, "next"))).approved
+            assert (await sell(gateway, box, "next")).approved
 
-        tasks.start_soon(sell)
+        tasks.start_soon(customer)
         await box.await_call()
         box.cancel()
         await box.await_call()
@@ -73,10 +71,10 @@ async def test_timeout(sandbox_by_hand: Sandbox) -> None:
     box, shown = sandbox_by_hand, list[TerminalProgress]()
     async with box.gateway(terminal_timeout=0.5) as gateway, anyio.create_task_group() as tasks:
 
-        async def sell() -> None:
-            assert (await gateway.router_transactions.create(sale(box, "late"), on_progress=shown.append)).approved
+        async def customer() -> None:
+            assert (await sell(gateway, box, "late", on_progress=shown.append)).approved
 
-        tasks.start_soon(sell)
+        tasks.start_soon(customer)
         await until(lambda: shown and shown[-1].state == "looking up")
         box.present()
     assert box.ledger()["charged"] == {"late": 1}
@@ -88,7 +86,7 @@ async def test_unknown_timeout(sandbox_by_hand: Sandbox) -> None:
     box = sandbox_by_hand
     async with box.gateway(terminal_timeout=0.5) as gateway:
         with pytest.raises(OutcomeUnknownError) as caught:
-            await gateway.router_transactions.create(sale(box, "doubtful"))
+            await sell(gateway, box, "doubtful")
         box.present()
         assert (await resolved(caught.value, Transaction)).approved
     assert box.ledger()["charged"] == {"doubtful": 1}
@@ -103,10 +101,10 @@ async def test_cancelled_task(sandbox_by_hand: Sandbox) -> None:
         assert (lookup.api_id, lookup.outcome, lookup.cancelled) == ("cancelled", "not found", True)
         async with anyio.create_task_group() as tasks:
 
-            async def sell() -> None:
-                assert (await gateway.router_transactions.create(sale(box, "next"), on_progress=shown.append)).approved
+            async def customer() -> None:
+                assert (await sell(gateway, box, "next", on_progress=shown.append)).approved
 
-            tasks.start_soon(sell)
+            tasks.start_soon(customer)
             await until(lambda: shown and shown[-1].state == "looking up")
             assert [each["amount"] for each in box.terminals()[0]["waiting"]] == ["12.50"]
             box.cancel()
@@ -123,13 +121,13 @@ async def test_open_intent(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
         await cancel_in_its_wait(gateway, box)
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:
         with pytest.raises(TerminalBusyError, match=r"call \(cancelled\) of .* UTC, open in the ledger") as caught:
-            await gateway.router_transactions.create(sale(box, "next"))
+            await sell(gateway, box, "next")
         assert "recover()" in caught.value.advice
         box.cancel()
         (recovered,) = await gateway.recover()
         assert (recovered.api_id, recovered.outcome, recovered.record.declined) == ("cancelled", "found", True)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+            tasks.start_soon(sell, gateway, box, "next")
             await box.await_call()
             box.present()
     assert box.ledger()["charged"] == {"next": 1}
@@ -139,11 +137,11 @@ async def test_known_sales(sandbox: Sandbox, tmp_path: Path) -> None:
     """One sale after the other with a ledger: a decline, a refusal and a lost response are all recorded."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit", nth=2)
     async with sandbox.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
-        assert (await gateway.router_transactions.create(sale(sandbox, "first"))).approved
-        assert (await gateway.router_transactions.create(sale(sandbox, "lost"))).approved
+        assert (await sell(gateway, sandbox, "first")).approved
+        assert (await sell(gateway, sandbox, "lost")).approved
         with pytest.raises(ValidationError):
-            await gateway.router_transactions.create(sale(sandbox, "first"))
-        assert (await gateway.router_transactions.create(sale(sandbox, "last"))).approved
+            await sell(gateway, sandbox, "first")
+        assert (await sell(gateway, sandbox, "last")).approved
         assert await gateway.recover() == []
 
 
@@ -153,7 +151,9 @@ async def test_looked_up_sale(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
     async with box.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
         await cancel_in_its_wait(gateway, box)
         async with anyio.create_task_group() as tasks:
-            next_sale = partial(gateway.router_transactions.create, sale(box, "next"), on_progress=shown.append)
+            next_sale = partial(
+                gateway.router_transactions.create, sale_at(box.terminal_id, "next"), on_progress=shown.append
+            )
             tasks.start_soon(next_sale)
             await until(lambda: shown and shown[-1].state == "looking up")
             box.cancel()
@@ -179,7 +179,7 @@ async def test_async_progress(sandbox: Sandbox, screen: Any) -> None:
     """An async function for progress would not be awaited, however it is wrapped, so nothing is sent."""
     async with sandbox.gateway() as gateway:
         with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
-            await gateway.router_transactions.create(sale(sandbox, "never"), on_progress=screen)
+            await sell(gateway, sandbox, "never", on_progress=screen)
     assert sandbox.ledger()["charged"] == {}
 
 
@@ -192,7 +192,7 @@ async def test_observer(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> N
         return later(progress)
 
     async with sandbox.gateway() as gateway:
-        assert (await gateway.router_transactions.create(sale(sandbox, "paid"), on_progress=broken)).approved
+        assert (await sell(gateway, sandbox, "paid", on_progress=broken)).approved
     assert set(caplog.messages) == {"on_progress failed"}
     assert sandbox.ledger()["charged"] == {"paid": 1}
 
@@ -205,7 +205,7 @@ async def test_unblocked_terminal(sandbox_by_hand: Sandbox, tmp_path: Path) -> N
     box.cancel()
     options: Any = {"ledger": SqliteLedger(path), "block_unresolved_terminals": False}
     async with box.gateway(**options) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
+        tasks.start_soon(sell, gateway, box, "next")
         await box.await_call()
         box.present()
     async with box.gateway(ledger=SqliteLedger(path)) as gateway:
@@ -216,6 +216,6 @@ async def test_unblocked_terminal(sandbox_by_hand: Sandbox, tmp_path: Path) -> N
 async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
     """Cancel the sale `cancelled` while the customer is at the terminal."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.router_transactions.create, sale(box, "cancelled"))
+        tasks.start_soon(sell, gateway, box, "cancelled")
         await box.await_call()
         tasks.cancel_scope.cancel()
