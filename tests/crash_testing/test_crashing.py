@@ -115,9 +115,7 @@ async def test_killing_with_postgres(sandbox: Sandbox, scenario: Scenario) -> No
 @postgres_only
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("ledger_schema")
-async def test_fixture(
-    crash_test: Callable[..., Awaitable[CrashReport]],
-) -> None:
+async def test_fixture(crash_test: Callable[..., Awaitable[CrashReport]]) -> None:
     """Each run has a table of its own, and every payment is in one of them."""
     report = await crash_test(sale, kills=0, make_ledger=scenarios.postgres_ledger)
     schema = os.environ["LEDGER_SCHEMA"]

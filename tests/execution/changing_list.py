@@ -9,8 +9,6 @@ import httpx
 
 from gateway_async import AsyncGateway, UserApiKey
 
-__all__ = ["ChangingList"]
-
 
 class ChangingList(httpx.AsyncBaseTransport):
     """Answers list requests with the ids of the moment, in a fixed order.
@@ -78,12 +76,7 @@ class ChangingList(httpx.AsyncBaseTransport):
         count = before if self.counts_first else len(self.ids)
         size = self.fixed_size or min(wanted, self.largest)
         rows = [{"id": each or None, "last_name": each} for each in self.ids[(number - 1) * size : number * size]]
-        pagination = {
-            "totalCount": count,
-            "pageCount": ceil(count / size),
-            "currentPage": number - 1,
-            "perPage": size,
-        }
+        pagination = {"totalCount": count, "pageCount": ceil(count / size), "currentPage": number - 1, "perPage": size}
         body: dict[str, Any] = {"contacts": rows} | ({"meta": {"pagination": pagination}} if self.has_meta else {})
         return httpx.Response(200, json=body)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gateway_async import MalformedReplyError
 from gateway_async._wire import page_plan
 from gateway_async._wire.page_plan import RecentIds
+from tests.support.scripted_transport import error_of
 
 from .changing_list import ChangingList
-from .scripted_transport import error_of
 
 Change = Callable[[ChangingList], object]
 
@@ -103,13 +103,7 @@ def check(server: ChangingList, seen: Sequence[str]) -> None:
 @example(number=60, page_size=10, server={}, removes=1, late=False, by_page=False, backend="asyncio")
 @example(number=60, page_size=10, server={}, removes=1, late=True, by_page=True, backend="trio")
 def test_listed_record(
-    number: int,
-    page_size: int,
-    server: dict[str, Any],
-    removes: int,
-    late: bool,
-    by_page: bool,
-    backend: str,
+    number: int, page_size: int, server: dict[str, Any], removes: int, late: bool, by_page: bool, backend: str
 ) -> None:
     """The loop and others insert and remove records, and pages are read earlier or later."""
     changing = ChangingList(names(number), **server)

@@ -29,8 +29,7 @@ from gateway_async import (
 )
 from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async.observe import CallEnded, CallStarted, CircuitClosed, CircuitOpened
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     NEVER_LEFT,
     SALE,

@@ -37,8 +37,7 @@ from gateway_async.client import Options
 from gateway_async.observe import AttemptEnded, AttemptFailed, AttemptStarted, CallEnded, CallStarted, Event
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
-
-from .scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
+from tests.support.scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script, echo, error_of, record, sell, silent
 
 pytestmark = pytest.mark.anyio
 

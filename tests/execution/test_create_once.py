@@ -21,8 +21,7 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async.observe import OutcomeLookedUp, TerminalState
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     NAMED_SALE,
     NOT_THERE,
@@ -36,6 +35,7 @@ from .scripted_transport import (
     refusal,
     refused,
 )
+
 from .test_ledger import LedgerScript
 
 pytestmark = pytest.mark.anyio

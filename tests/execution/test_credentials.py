@@ -29,8 +29,7 @@ from gateway_async import (
     TagCreate,
     UserApiKey,
 )
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NEVER_LEFT,

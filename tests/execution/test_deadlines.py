@@ -16,8 +16,7 @@ from gateway_async._http.progress import PROGRESS, Stage
 from gateway_async._http.transport import DirectClient
 from gateway_async.observe import AttemptEnded, CallEnded, OutcomeLookedUp
 from tests.support.outcomes import resolved
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NOT_THERE,

@@ -28,8 +28,7 @@ from gateway_async import (
     ValidationError,
 )
 from tests.support.outcomes import resolved
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     NOT_THERE,
     Script,

@@ -20,8 +20,7 @@ from gateway_async._execution import execute
 from gateway_async._execution.terminals import TerminalQueues
 from gateway_async._execution.tokens import Authenticator
 from gateway_async.observe import CallEnded
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     FOUND,
     LOST,
@@ -34,6 +33,7 @@ from .scripted_transport import (
     sell_named,
     silent,
 )
+
 from .test_ledger import LedgerScript, intent
 
 pytestmark = pytest.mark.anyio

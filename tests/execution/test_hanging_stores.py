@@ -10,8 +10,7 @@ import pytest
 import trio
 
 from gateway_async import GatewayError, Intent, LedgerError, NotSentError, UserApiKey
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     FOUND,
     NOT_THERE,
@@ -21,6 +20,7 @@ from .scripted_transport import (
     sell_named,
     silent,
 )
+
 from .test_lease_holder import Lease
 from .test_ledger import Memory
 

@@ -12,8 +12,7 @@ import trio
 
 from gateway_async import NotSentError, OutcomeUnknownError, TerminalBusyError, UserApiKey, ValidationError
 from gateway_async.observe import LeaseRenewalFailed
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     FOUND,
     LOST,
@@ -27,6 +26,7 @@ from .scripted_transport import (
     sell_at_terminal,
     silent,
 )
+
 from .test_ledger import LedgerScript
 
 pytestmark = pytest.mark.anyio

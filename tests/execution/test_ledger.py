@@ -39,8 +39,7 @@ from gateway_async import (
     UserApiKey,
     ValidationError,
 )
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     FOUND,
     LOST,
     NAMED_SALE,

@@ -24,8 +24,7 @@ from gateway_async import (
 )
 from gateway_async._http.progress import PROGRESS
 from gateway_async.observe import OutcomeLookedUp
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NEVER_LEFT,

@@ -16,8 +16,7 @@ from gateway_async import (
     RouterTransactionCreate,
 )
 from gateway_async.observe import AttemptEnded, AttemptStarted, CallEnded, CallStarted, Event
-
-from .scripted_transport import LOST, SALE_AT_TERMINAL, Script, echo, record, silent
+from tests.support.scripted_transport import LOST, SALE_AT_TERMINAL, Script, echo, record, silent
 
 pytestmark = pytest.mark.anyio
 

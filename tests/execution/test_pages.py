@@ -12,9 +12,8 @@ from gateway_async import Contact, InvalidRequestError, MalformedReplyError, Ser
 from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
+from tests.support.scripted_transport import Script, ScriptedResponse, error_of, listed
 from tests.support.waiting import PATIENCE
-
-from .scripted_transport import Script, ScriptedResponse, error_of, listed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -17,8 +17,7 @@ from gateway_async.observe import (
     TerminalWaitEnded,
     TerminalWaitStarted,
 )
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NOT_THERE,
@@ -29,6 +28,7 @@ from .scripted_transport import (
     sell_at_terminal,
     silent,
 )
+
 from .test_lease_holder import Lease
 
 pytestmark = pytest.mark.anyio

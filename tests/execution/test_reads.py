@@ -12,8 +12,7 @@ from gateway_async import (
     MismatchedReplyError,
     ServerError,
 )
-
-from .scripted_transport import LOST, Script, record, silent
+from tests.support.scripted_transport import LOST, Script, record, silent
 
 pytestmark = pytest.mark.anyio
 

@@ -24,8 +24,7 @@ from gateway_async import (
     ValidationError,
 )
 from gateway_async.resources import lookup_of
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
@@ -42,6 +41,7 @@ from .scripted_transport import (
     refused,
     silent,
 )
+
 from .test_ledger import LedgerScript
 
 pytestmark = pytest.mark.anyio
@@ -87,12 +87,7 @@ async def test_read_before() -> None:
     script = Script(get=[listed("recurrings")], post=[echo("recurring")])
     assert (await script.run(create)).id == "made"
     first, second = script.asked
-    assert dict(first.url.params) == {
-        "account_vault_id": "v",
-        "sort": "-created_ts",
-        "page": "1",
-        "page_size": "100",
-    }
+    assert dict(first.url.params) == {"account_vault_id": "v", "sort": "-created_ts", "page": "1", "page_size": "100"}
     assert (second.method, second.url.path) == ("POST", "/v2/recurrings")
     assert script.bodies("POST") == [
         {

@@ -14,8 +14,7 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
 )
-
-from .scripted_transport import LOST, NOT_THERE, Script, Verb, absent, case, check_case, echo, record
+from tests.support.scripted_transport import LOST, NOT_THERE, Script, Verb, absent, case, check_case, echo, record
 
 pytestmark = pytest.mark.anyio
 

@@ -18,8 +18,7 @@ from gateway_async import (
     Transaction,
     TransactionBatch,
 )
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     ErrorT,
     Script,
@@ -30,6 +29,7 @@ from .scripted_transport import (
     sell_at_terminal,
     sell_named,
 )
+
 from .test_create_once import CREATES, each_resource, stored, taken
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,7 @@ import trio
 from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError
 from gateway_async._execution.circuit_breaker import DEPOSIT, MAX_BALANCE, RetryBudget
 from gateway_async.observe import RetryBudgetExhausted
-
-from .scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named
+from tests.support.scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named
 
 pytestmark = pytest.mark.anyio
 

@@ -20,8 +20,7 @@ from gateway_async import (
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.retry_policy import TABLE, AttemptResult, Decision
 from gateway_async.observe import AttemptFailed, Event, NextStep
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     CUT,
     LOST,
@@ -231,10 +230,7 @@ async def test_successful_lookup(result: AttemptResult, effect: RepeatEffect, re
     assert run.script.methods == [run.method, "GET"]
 
 
-@pytest.mark.parametrize(
-    ("response", "reached"),
-    [(LOST, SendStage.SENT), (CUT, SendStage.RESPONSE_TRUNCATED)],
-)
+@pytest.mark.parametrize(("response", "reached"), [(LOST, SendStage.SENT), (CUT, SendStage.RESPONSE_TRUNCATED)])
 async def test_response_progress(response: ScriptedResponse, reached: SendStage) -> None:
     """A read that lost its response tells whether any of it came."""
     error = await Script(get=[response]).fail(lambda g: g.transactions.get("found"), ConnectionLostError)

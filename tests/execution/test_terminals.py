@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from gateway_async import RouterAccountVaultCreate, RouterTransactionCreate, TerminalBusyError, ValidationError
-
-from .scripted_transport import APPROVED, Script, listed, record, refusal, refused
+from tests.support.scripted_transport import APPROVED, Script, listed, record, refusal, refused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

@@ -11,8 +11,7 @@ import pytest
 import trio
 
 from gateway_async import NotSentError, OutcomeUnknownError, RouterTransactionCreate, TerminalBusyError
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NOT_THERE,
@@ -24,6 +23,7 @@ from .scripted_transport import (
     sell_at_terminal,
     silent,
 )
+
 from .test_ledger import LedgerScript, intent
 
 pytestmark = pytest.mark.anyio

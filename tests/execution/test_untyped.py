@@ -25,8 +25,7 @@ from gateway_async import (
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.untyped import free_request
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     LOST,
     NOT_THERE,
     Script,

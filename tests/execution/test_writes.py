@@ -39,8 +39,7 @@ from gateway_async import (
 )
 from gateway_async.observe import Event, OutcomeLookedUp, RecordDiffers
 from tests.support.outcomes import resolved
-
-from .scripted_transport import (
+from tests.support.scripted_transport import (
     APPROVED,
     CUT,
     LOST,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
-from .scripted_server import Peer
+from tests.support.scripted_server import Peer
 
 
 @pytest.fixture(params=["asyncio", pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop"), "trio"])

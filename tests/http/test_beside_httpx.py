@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from gateway_async._http.transport import PooledTransport
-
-from .scripted_server import Script, Wire, always, client, respond_to_all, serving
+from tests.support.scripted_server import Script, Wire, always, client, respond_to_all, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -9,12 +9,11 @@ import anyio.abc
 import attrs
 import pytest
 
-from gateway_async import AsyncGateway, RouterTransactionCreate, UserApiKey
+from gateway_async import AsyncGateway, RouterTransactionCreate
 from gateway_async._execution import lookup
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
-
-from .scripted_server import Peer, Script, never_respond, serving, until
+from tests.support.scripted_server import Peer, Script, gateway_at, never_respond, serving, until
 
 # Each lookup of a cancelled call takes its time, so on one event loop.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -70,11 +69,8 @@ class Leases:
 
 def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: bool = False) -> AsyncGateway:
     """A client with a slot for each call at a terminal, whose lookups give up soon."""
-    return AsyncGateway(
+    return gateway_at(
         peer.secure_url if secured else peer.url,
-        developer_id="d",
-        credentials=UserApiKey("u", "k"),
-        location_id="loc",
         timeout=0.2,
         max_terminals=AT_ONCE,
         block_unresolved_terminals=False,

@@ -13,8 +13,7 @@ from gateway_async._http.connection import Connection
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, DirectClient, PooledTransport
-
-from .scripted_server import (
+from tests.support.scripted_server import (
     at_once,
     client,
     connecting,

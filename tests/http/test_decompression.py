@@ -8,7 +8,8 @@ import anyio
 import httpx
 import pytest
 
-from .scripted_server import client, once, serving
+from gateway_async import MalformedReplyError
+from tests.support.scripted_server import client, gateway_at, once, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -105,12 +106,7 @@ async def test_a_bomb_is_unpacked_a_little_at_a_time() -> None:
 @ON_ASYNCIO
 async def test_bomb() -> None:
     """A response that unpacks to more than the client takes is malformed, long before it is unpacked."""
-    from gateway_async import AsyncGateway, MalformedReplyError, UserApiKey
-
     bomb = gzip.compress(bytes(200_000_000), compresslevel=6)
-    async with (
-        serving(once(packed("gzip", bomb))) as peer,
-        AsyncGateway(peer.url, developer_id="d", credentials=UserApiKey("u", "k")) as gateway,
-    ):
+    async with serving(once(packed("gzip", bomb))) as peer, gateway_at(peer.url) as gateway:
         with anyio.fail_after(10), pytest.raises(MalformedReplyError, match="longer than"):
             await gateway.contacts.get("1")

@@ -20,11 +20,9 @@ from gateway_async import (
     RecurringCreate,
     SqliteLedger,
     TransactionCreate,
-    UserApiKey,
     ValidationError,
 )
-
-from .scripted_server import Wire, always, serving
+from tests.support.scripted_server import Wire, always, gateway_at, response, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -58,36 +56,26 @@ class Gateway:
                 self.records[plural].insert(0, made)
                 if self.loses:
                     return
-                response = respond(201, {DETAILS[plural]: made})
+                answer = response(201, {DETAILS[plural]: made})
             else:
-                response = self.read(plural, rest, parse_qs(path.query))
-            repeated = repeated or response
+                answer = self.read(plural, rest, parse_qs(path.query))
+            repeated = repeated or answer
             await wire.send(repeated)
 
     def read(self, plural: str, rest: list[str], query: dict[str, list[str]]) -> bytes:
         rows = self.records[plural]
         if rest:
             found = [row for row in rows if rest[0] in row.values()]
-            return respond(200, {DETAILS[plural]: found[0]}) if found else respond(404, NOT_THERE)
+            return response(200, {DETAILS[plural]: found[0]}) if found else response(404, NOT_THERE)
         filters = {name: values[0] for name, values in query.items() if name not in ("page", "page_size", "sort")}
         found = [row for row in rows if all(str(row.get(name)) == value for name, value in filters.items())]
         pagination = {"totalCount": len(found), "pageCount": 1, "perPage": 100}
-        return respond(200, {plural: found, "meta": {"pagination": pagination}})
-
-
-def respond(status: int, content: Any) -> bytes:
-    body = json.dumps(content).encode()
-    return b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
-        status,
-        len(body),
-        body,
-    )
+        return response(200, {plural: found, "meta": {"pagination": pagination}})
 
 
 def client(url: str, **options: Any) -> AsyncGateway:
     """A client with two connections, so that one is idle when the other is lost."""
-    given: dict[str, Any] = {"location_id": "loc", "credentials": UserApiKey("user", "key"), "max_connections": 2}
-    return AsyncGateway(url, developer_id="dev", **given | options)
+    return gateway_at(url, **{"max_connections": 2, **options})
 
 
 async def look_for_nothing(gateway: AsyncGateway) -> None:
@@ -136,7 +124,7 @@ async def test_recovery(tmp_path: Path) -> None:
 )
 async def test_distrusted_connection(content: Any, error: type[GatewayError]) -> None:
     """A connection whose response answers another request, or cannot be read, is not used again."""
-    async with serving(always(respond(200, content))) as peer, client(peer.url, max_attempts=1) as gateway:
+    async with serving(always(response(200, content))) as peer, client(peer.url, max_attempts=1) as gateway:
         for number in (1, 2):
             with pytest.raises(error):
                 await gateway.contacts.get("c")
@@ -202,7 +190,7 @@ class Repeating:
             await wire.request()
 
 
-DONE, MADE = b"HTTP/1.1 204 X\r\n\r\n", respond(201, {"tip": {"id": "made"}})
+DONE, MADE = b"HTTP/1.1 204 X\r\n\r\n", response(201, {"tip": {"id": "made"}})
 VOID = {"transaction": {"action": "void"}}
 
 
@@ -259,7 +247,7 @@ async def test_contradicting_rows() -> None:
     async def ignore_filters(wire: Wire) -> None:
         while True:
             await wire.request()
-            await wire.send(respond(200, {"transactions": PAYMENTS, "meta": {"pagination": {"pageCount": 1}}}))
+            await wire.send(response(200, {"transactions": PAYMENTS, "meta": {"pagination": {"pageCount": 1}}}))
 
     async with serving(ignore_filters) as peer, client(peer.url) as gateway:
         for filters in ({"contact_id": "y"}, {"id": "y1"}, {"contact_id": ["y", "z"]}):
@@ -274,7 +262,7 @@ class Behind:
     """Executes each sale. A connection that has answered a read answers a sale with the refusal of another one."""
 
     def __init__(self, status: int) -> None:
-        self.refusal = respond(status, {"name": "Refused", "message": "no", "code": 0, "status": status})
+        self.refusal = response(status, {"name": "Refused", "message": "no", "code": 0, "status": status})
         self.sales: list[dict[str, Any]] = []
         self.answers_reads = True
         self.creates: list[int] = []
@@ -288,7 +276,7 @@ class Behind:
                 return
             if method == "GET":
                 found = [each for each in self.sales if each["transaction_api_id"] in target]
-                await wire.send(respond(200, {"transaction": found[0]}) if found else respond(404, NOT_THERE))
+                await wire.send(response(200, {"transaction": found[0]}) if found else response(404, NOT_THERE))
                 is_behind = True
                 continue
             creates += 1
@@ -297,7 +285,7 @@ class Behind:
             if sale["transaction_amount"] != "0.01":
                 made = {"id": f"made-{len(self.sales)}", "status_id": 101, "reason_code_id": 1000, **sale}
                 self.sales.append(made)
-                await wire.send(self.refusal if is_behind else respond(201, {"transaction": made}))
+                await wire.send(self.refusal if is_behind else response(201, {"transaction": made}))
             else:
                 await wire.send(self.refusal)
 
@@ -316,10 +304,7 @@ async def test_foreign_refusal(status: int, tmp_path: Path) -> None:
     """The sale that it seems to refuse is found, and recorded as done; the connection is not used again."""
     peer_gateway = Behind(status)
     ledger = SqliteLedger(tmp_path / "ledger.db")
-    async with (
-        serving(peer_gateway.serve) as peer,
-        client(peer.url, ledger=ledger, max_connections=1) as gateway,
-    ):
+    async with serving(peer_gateway.serve) as peer, client(peer.url, ledger=ledger, max_connections=1) as gateway:
         await fail(lambda: gateway.transactions.create(REFUSED))
         for number in range(2):
             await fail(lambda: gateway.transactions.get("missing"))

@@ -18,9 +18,7 @@ from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL
 from gateway_async.telemetry.health import PoolUse
-from tests.support.waiting import PATIENCE
-
-from .scripted_server import (
+from tests.support.scripted_server import (
     Peer,
     Script,
     Wire,
@@ -36,6 +34,7 @@ from .scripted_server import (
     use,
     waiting_to_connect,
 )
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,8 @@ import pytest
 import respx
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
+from tests.support.scripted_server import Peer, Wire, client, never_respond, once, serving, until, use
 from tests.support.waiting import PATIENCE
-
-from .scripted_server import Peer, Wire, client, never_respond, once, serving, until, use
 
 pytestmark = pytest.mark.anyio
 

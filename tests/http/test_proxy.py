@@ -11,26 +11,18 @@ import attrs
 import httpx
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    GatewayError,
-    InvalidRequestError,
-    NotSentError,
-    TransactionCreate,
-    UserApiKey,
-)
+from gateway_async import AsyncGateway, GatewayError, InvalidRequestError, NotSentError
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
+from tests.support.sales import sale
+from tests.support.scripted_server import LOST, Peer, Wire, always, client, gateway_at, idle, once, serving
 from tests.support.waiting import PATIENCE
-
-from .scripted_server import LOST, Peer, Wire, always, client, idle, once, serving
 
 pytestmark = pytest.mark.anyio
 
 OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
-SALE = TransactionCreate(action="sale", transaction_amount="12.50", account_number="4111111111111111", exp_date="0930")
 
 
 @attrs.define
@@ -132,10 +124,7 @@ async def test_credentials() -> None:
 
 
 REFUSALS = {
-    "407": (
-        once(b"HTTP/1.1 407 No shop:p@ss here\r\nContent-Length: 0\r\n\r\n"),
-        "the proxy refused: 407",
-    ),
+    "407": (once(b"HTTP/1.1 407 No shop:p@ss here\r\nContent-Length: 0\r\n\r\n"), "the proxy refused: 407"),
     "page": (always(b"HTTP/1.1 503 p@ss\r\nContent-Length: 4\r\n\r\nbusy"), "the proxy refused: 503"),
     "closed": (once(b""), "the proxy closed the connection"),
     "cut": (once(b"HTTP/1.1 200"), "the proxy closed the connection"),
@@ -199,10 +188,10 @@ async def test_broken_tunnel() -> None:
         7,
     ],
 )
-def test_invalid_addresses(address: str) -> None:
+def test_invalid_addresses(address: Any) -> None:
     """The option is named, and its value, which may have a password, is not repeated."""
     with pytest.raises(InvalidRequestError) as caught:
-        AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
+        gateway_at("https://gateway.test", proxy=address)
     assert caught.value.problems == ('proxy: must be an address such as "http://proxy.example:3128"',)
     assert leaks(caught.value, ["hunter2"], [__file__]) == set()
 
@@ -228,13 +217,7 @@ async def test_local_gateway() -> None:
 
 def test_a_proxy_and_a_transport_exclude_each_other() -> None:
     with pytest.raises(InvalidRequestError, match="proxy: not possible with a transport"):
-        AsyncGateway(
-            "https://gateway.test",
-            developer_id="d",
-            credentials=UserApiKey("u", "k"),
-            proxy="http://proxy.test:3128",
-            transport=httpx.MockTransport(lambda _: httpx.Response(200)),
-        )
+        gateway_at("https://gateway.test", proxy="http://proxy.test:3128", transport=httpx.AsyncHTTPTransport())
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -248,8 +231,7 @@ async def test_reason_phrase(response: bytes, client_tls: ssl.SSLContext, caplog
     async with serving() as peer, serving(once(response, linger=True)) as proxy:
         transport = httpx.AsyncHTTPTransport(proxy=f"http://shop:hunter2@{proxy.url[7:]}", verify=client_tls)
         address = peer.url.replace("http://", "https://")
-        options: Any = {"developer_id": "d", "credentials": UserApiKey("u", "k"), "max_attempts": 1}
-        async with AsyncGateway(address, transport=transport, **options) as gateway:
+        async with gateway_at(address, transport=transport, max_attempts=1) as gateway:
             with pytest.raises(GatewayError) as caught:
                 await gateway.contacts.get("c")
     assert "hunter2" not in f"{caught.value!r}{caught.value}{caplog.text}"
@@ -269,13 +251,13 @@ async def test_sale(monkeypatch: pytest.MonkeyPatch) -> None:
             sandbox.fault("POST /v2/transactions", "delay", seconds=0.5)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_repair, forward)
-                payment = await gateway.transactions.create(SALE)
+                payment = await gateway.transactions.create(sale())
         assert payment.approved
         async with serving(REFUSALS["407"][0]) as refusing:
             monkeypatch.setenv("GATEWAY_PROXY", refusing.url.replace("//", "//shop:hunter2@"))
             async with AsyncGateway.from_env(max_attempts=1) as gateway:
                 with pytest.raises(NotSentError, match="the proxy refused: 407") as caught:
-                    await gateway.transactions.create(SALE)
+                    await gateway.transactions.create(sale())
                 assert leaks(caught.value, ["hunter2", b64encode(b"shop:hunter2").decode()], [__file__]) == set()
         assert list(sandbox.ledger()["charged"].values()) == [1]
 

@@ -16,8 +16,7 @@ from gateway_async._http import transport as module
 from gateway_async._http.pool import ConnectionPool
 from gateway_async._http.progress import PROGRESS, Progress
 from gateway_async._http.transport import FRESH, POOL, PooledTransport
-
-from .scripted_server import Wire, at_once, client, idle, respond_to_all, serving, together, until, use
+from tests.support.scripted_server import Wire, at_once, client, idle, respond_to_all, serving, together, until, use
 
 pytestmark = pytest.mark.anyio
 

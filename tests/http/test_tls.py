@@ -13,9 +13,8 @@ from anyio.streams.tls import TLSStream
 
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL, PooledTransport
+from tests.support.scripted_server import Wire, client, connecting, idle, serving, use
 from tests.support.waiting import PATIENCE
-
-from .scripted_server import Wire, client, connecting, idle, serving, use
 
 pytestmark = pytest.mark.anyio
 

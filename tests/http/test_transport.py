@@ -12,17 +12,16 @@ import anyio.to_thread
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, GatewayError, UserApiKey
+from gateway_async import AsyncGateway, GatewayError
 from gateway_async._http import connection as module
 from gateway_async._http.transport import PooledTransport
-from tests.support.waiting import PATIENCE
-
-from .scripted_server import (
+from tests.support.scripted_server import (
     Peer,
     Script,
     Wire,
     always,
     client,
+    gateway_at,
     idle,
     never_respond,
     once,
@@ -31,6 +30,7 @@ from .scripted_server import (
     transport_of,
     until,
 )
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -263,16 +263,12 @@ async def test_empty_body(transport: Callable[[], httpx.AsyncBaseTransport] | No
             heads.append(head)
             await wire.send(b"HTTP/1.1 204 No Content\r\n\r\n")
 
-    async with serving(script) as peer:
-        gateway = AsyncGateway(
-            peer.url, developer_id="d", credentials=UserApiKey("u", "k"), transport=transport and transport()
-        )
-        async with gateway:
-            for name, (verb, lengths) in LENGTHS.items():
-                heads.clear()
-                with contextlib.suppress(GatewayError):  # some of them need a record in the response
-                    await verb(gateway)
-                assert re.findall(rb"(?i)\r\ncontent-length: *(\d+)", heads[0]) == lengths, name
+    async with serving(script) as peer, gateway_at(peer.url, transport=transport and transport()) as gateway:
+        for name, (verb, lengths) in LENGTHS.items():
+            heads.clear()
+            with contextlib.suppress(GatewayError):  # some of them need a record in the response
+                await verb(gateway)
+            assert re.findall(rb"(?i)\r\ncontent-length: *(\d+)", heads[0]) == lengths, name
 
 
 def test_late_loop() -> None:

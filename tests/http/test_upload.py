@@ -22,13 +22,11 @@ from gateway_async import (
     OutcomeUnknownError,
     QuickInvoiceCreate,
     QuickInvoiceFile,
-    UserApiKey,
     ValidationError,
 )
 from gateway_async._http import upload
 from gateway_async._wire.call import FilePart, Form
-
-from .scripted_server import Script, Wire, serving, until
+from tests.support.scripted_server import Script, Wire, gateway_at, response, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -36,10 +34,6 @@ INVOICE = QuickInvoiceCreate(
     title="Lunch", due_date=date(2026, 12, 1), item_list={"Crème": "2.50"}, tags=["a"], quick_invoice_api_id="mine"
 )
 LARGEST = 5_242_880
-
-
-def client(url: str, **options: Any) -> AsyncGateway:
-    return AsyncGateway(url, developer_id="dev", credentials=UserApiKey("user", "key"), location_id="loc", **options)
 
 
 def never_asked() -> httpx.MockTransport:
@@ -92,17 +86,12 @@ class Inbox:
 async def receiving(*responses: bytes) -> AsyncIterator[tuple[Inbox, AsyncGateway]]:
     """Have a server that answers like that, and a client of it."""
     inbox = Inbox()
-    async with serving(inbox.script(*responses)) as peer, client(peer.url) as gateway:
+    async with serving(inbox.script(*responses)) as peer, gateway_at(peer.url) as gateway:
         yield inbox, gateway
 
 
-def response(status: int, body: str = "") -> bytes:
-    return (
-        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
-    )
-
-
-MADE = response(201, '{"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}}')
+RECORD = {"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}}
+MADE = response(201, RECORD)
 
 
 # --- what arrives
@@ -143,10 +132,10 @@ async def test_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "file"),
     [
-        (response(201, '{"file": {"id": "f", "name": "a.pdf"}}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
-        (response(201, '{"id": "f", "name": "a.pdf"}'), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
-        (response(201, '{"quickinvoice": {"id": "i"}}'), QuickInvoiceFile(extra={"quickinvoice": {"id": "i"}})),
-        (response(201, "[]"), None),
+        (response(201, {"file": {"id": "f", "name": "a.pdf"}}), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (response(201, {"id": "f", "name": "a.pdf"}), QuickInvoiceFile(id="f", extra={"name": "a.pdf"})),
+        (response(201, {"quickinvoice": {"id": "i"}}), QuickInvoiceFile(extra={"quickinvoice": {"id": "i"}})),
+        (response(201, []), None),
         (response(201), None),
     ],
 )
@@ -168,12 +157,12 @@ async def test_repeated_form(tmp_path: Path) -> None:
         bodies.append(await request.aread())
         if len(bodies) < 3:
             raise httpx.ConnectError("refused")  # of which a foreign transport is believed that nothing left
-        return httpx.Response(201, json={"quickinvoice": {"id": "i", "quick_invoice_api_id": "mine"}})
+        return httpx.Response(201, json=RECORD)
 
     file = io.BytesIO(b"read before; from a file")
     file.seek(len(b"read before; "))
     files = [Attachment("a", path), Attachment("b", file), Attachment("c", b"from bytes")]
-    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+    async with gateway_at("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
         await gateway.quick_invoices.create(INVOICE, files)
     for body in bodies:
         assert [body.count(f"from {kind}".encode()) for kind in ("a path", "a file", "bytes")] == [1, 1, 1]
@@ -185,7 +174,7 @@ async def test_file_position() -> None:
     file = io.BytesIO(b"read before; the file")
     file.seek(len(b"read before; "))
     same, missing = Attachment("a", file), Attachment("b", "no such file")
-    async with receiving(response(422, '{"errors": {"files": ["no"]}}'), MADE) as (inbox, gateway):
+    async with receiving(response(422, {"errors": {"files": ["no"]}}), MADE) as (inbox, gateway):
         with pytest.raises(InvalidRequestError, match=r"files\[1\]: cannot be read"):
             await gateway.quick_invoices.create(INVOICE, [same, missing])
         with pytest.raises(ValidationError):
@@ -235,7 +224,7 @@ def unreadable(folder: Path) -> dict[str, tuple[Any, str]]:
 async def test_unreadable_files(tmp_path: Path) -> None:
     """Every file is named by its place, and nothing is sent."""
     wrong = unreadable(tmp_path)
-    async with client("https://gateway.test", transport=never_asked()) as gateway:
+    async with gateway_at("https://gateway.test", transport=never_asked()) as gateway:
         for content, problem in wrong.values():
             files = [Attachment("good", b""), Attachment("bad", content)]
             with pytest.raises(InvalidRequestError) as caught:
@@ -248,7 +237,7 @@ async def test_unreadable_files(tmp_path: Path) -> None:
 
 async def test_all_unreadable_files_are_named_at_once(tmp_path: Path) -> None:
     files = [Attachment("a", tmp_path / "a"), Attachment("b", b""), Attachment("c", tmp_path / "c")]
-    async with client("https://gateway.test", transport=never_asked()) as gateway:
+    async with gateway_at("https://gateway.test", transport=never_asked()) as gateway:
         with pytest.raises(InvalidRequestError) as caught:
             await gateway.quick_invoices.create(INVOICE, files)
     assert [line.split(":")[0] for line in caught.value.problems] == ["files[0]", "files[2]"]
@@ -258,9 +247,9 @@ async def test_unlimited_size() -> None:
     """With limits off a file of any size is sent, and the largest allowed one always."""
     inbox = Inbox()
     async with serving(inbox.script(response(201))) as peer:
-        async with client(peer.url, check_limits=False) as gateway:
+        async with gateway_at(peer.url, check_limits=False) as gateway:
             await gateway.quick_invoices.attach_file("i", Attachment("a", b"x" * (LARGEST + 1)))
-        async with client(peer.url) as gateway:
+        async with gateway_at(peer.url) as gateway:
             await gateway.quick_invoices.attach_file("i", Attachment("a", b"x" * LARGEST))
     assert [body.count(b"x" * LARGEST) for body in inbox.bodies] == [1, 1]
 
@@ -294,7 +283,7 @@ FAILURES = {
 @pytest.mark.parametrize(("error", "says"), FAILURES.values(), ids=FAILURES)
 async def test_broken_file(error: Exception | None, says: str) -> None:
     """The server gets no whole request; the invoice is looked up, and the outcome is said to be unknown."""
-    async with receiving(response(403, '{"name": "Forbidden", "message": "no", "status": 403}')) as (inbox, gateway):
+    async with receiving(response(403, {"name": "Forbidden", "message": "no", "status": 403})) as (inbox, gateway):
         with pytest.raises(OutcomeUnknownError, match=says):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(error))])
     assert [head.split(b" ")[0] for head in inbox.heads] == [b"GET"]
@@ -303,7 +292,7 @@ async def test_broken_file(error: Exception | None, says: str) -> None:
 @pytest.mark.parametrize("gives", [0, 100_000])
 async def test_early_failure(gives: int) -> None:
     """Two steps of it are read before a connection is taken."""
-    async with serving() as peer, client(peer.url, max_attempts=1) as gateway:
+    async with serving() as peer, gateway_at(peer.url, max_attempts=1) as gateway:
         with pytest.raises(NotSentError, match="cannot be read any more"):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a", Failing(OSError(5, "no"), gives))])
         assert peer.opened == 0
@@ -317,7 +306,7 @@ async def test_foreign_transport() -> None:
         pytest.fail("the whole file was read")
 
     attachment = Attachment("a", Failing(httpx.ConnectError("no")))
-    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+    async with gateway_at("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
         with pytest.raises(OutcomeUnknownError):
             await gateway.quick_invoices.attach_file("i", attachment)
 
@@ -351,7 +340,7 @@ async def test_vanished_file(tmp_path: Path) -> None:
         path.unlink(missing_ok=True)
         raise httpx.ConnectError("refused")
 
-    async with client("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
+    async with gateway_at("https://gateway.test", transport=httpx.MockTransport(handle)) as gateway:
         with pytest.raises(NotSentError, match="No such file"):
             await gateway.quick_invoices.create(INVOICE, [Attachment("a.pdf", path)])
 
@@ -423,7 +412,7 @@ async def test_restored_position() -> None:
 
 
 async def test_a_disk_that_hangs_ends_at_the_deadline(slow: Slow) -> None:
-    async with serving() as peer, client(peer.url, timeout=0.3) as gateway:
+    async with serving() as peer, gateway_at(peer.url, timeout=0.3) as gateway:
         with anyio.fail_after(30):
             with pytest.raises((NotSentError, OutcomeUnknownError)):  # as far as the transport can tell
                 await gateway.quick_invoices.attach_file("i", Attachment("a", slow))
@@ -441,7 +430,7 @@ async def test_dead_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at the files has its own bound; nothing was sent, and that is what the error says."""
     monkeypatch.setattr(upload, "_CHECK_SECONDS", 0.1)
     silent = Silent()
-    async with client("https://gateway.test", transport=never_asked()) as gateway:
+    async with gateway_at("https://gateway.test", transport=never_asked()) as gateway:
         with anyio.fail_after(30), pytest.raises(NotSentError, match=r"its files cannot be read within 0\.1 s"):
             await gateway.quick_invoices.attach_file("i", Attachment("a", silent))
     silent.may_respond.set()
@@ -452,7 +441,7 @@ async def test_a_process_that_can_start_no_thread_sends_nothing(monkeypatch: pyt
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr("anyio.to_thread.run_sync", fail)
-    async with client("http://127.0.0.1", transport=never_asked()) as gateway:
+    async with gateway_at("http://127.0.0.1", transport=never_asked()) as gateway:
         with pytest.raises(NotSentError, match="its files cannot be read: RuntimeError: can't start new thread"):
             await gateway.quick_invoices.create(INVOICE, files=[Attachment("a.txt", b"a")])
 

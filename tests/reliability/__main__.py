@@ -47,9 +47,7 @@ def main() -> int:
 
 def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.reliability",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="python -m tests.reliability", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     keys = [condition.key for condition in CONDITIONS]
     protections = sorted({name for condition in CONDITIONS for name in condition.protections})

@@ -5,8 +5,6 @@ from contextlib import AbstractContextManager
 
 import attrs
 
-__all__ = ["Condition", "Protection", "Result", "add_up"]
-
 Protection = Callable[[], AbstractContextManager[object]]
 """Switches one protection off while its context is entered, so that a run shows whether the row depends on it."""
 

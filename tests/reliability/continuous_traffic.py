@@ -6,17 +6,11 @@ from itertools import count as numbers
 from typing import Any, Final
 
 import anyio
+import attrs
 
-from gateway_async import (
-    AsyncGateway,
-    CardVaultCreate,
-    GatewayError,
-    OutcomeUnknownError,
-    TransactionCreate,
-)
+from gateway_async import AsyncGateway, GatewayError, OutcomeUnknownError
 from tests.reliability.condition import Result
-
-__all__ = ["OPTIONS", "ContinuousTraffic", "send_either", "send_sale"]
+from tests.support.sales import NEW_CARD, sale
 
 OPTIONS: Final[dict[str, Any]] = {"timeout": 5.0, "in_doubt_seconds": 1.0, "max_attempts": 10}
 """Options of a client whose outcomes do not stay in doubt for long."""
@@ -24,21 +18,19 @@ OPTIONS: Final[dict[str, Any]] = {"timeout": 5.0, "in_doubt_seconds": 1.0, "max_
 _SENDERS: Final = 8
 _PAUSE_SECONDS: Final = 0.01
 _POLL_SECONDS: Final = 0.001
-_CARD: Final[dict[str, Any]] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 Send = Callable[[AsyncGateway, str], Awaitable[object]]
 
 
 async def send_sale(gateway: AsyncGateway, name: str) -> object:
     """Charge a card under an integrator id."""
-    sale = TransactionCreate(action="sale", transaction_amount="1.00", transaction_api_id=name, **_CARD)
-    return await gateway.transactions.create(sale)
+    return await gateway.transactions.create(sale(name, "1.00"))
 
 
 async def send_either(gateway: AsyncGateway, name: str) -> object:
     """Charge a card, or store one."""
     if int(name[1:]) % 2:
-        return await gateway.account_vaults.create(CardVaultCreate(account_vault_api_id=name, **_CARD))
+        return await gateway.account_vaults.create(attrs.evolve(NEW_CARD, account_vault_api_id=name))
     return await send_sale(gateway, name)
 
 

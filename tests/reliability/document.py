@@ -8,8 +8,6 @@ from typing import Final
 from tests.reliability.conditions import CONDITIONS
 from tests.reliability.runner import Run
 
-__all__ = ["PAGE", "PART", "PARTS", "write_document"]
-
 PAGE: Final = Path(__file__).parents[2] / "docs" / "why" / "reliability.md"
 
 PART: Final = re.compile(r"(?<=<!-- printed: )(?P<name>.+?)(?: -->\n\n)(?P<text>[\s\S]*?)(?=\n\n<!-- end -->)")

@@ -8,8 +8,6 @@ from gateway_async.sandbox.runtime import store
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema.fields import Table
 
-__all__ = ["accept_duplicate_ids"]
-
 
 @contextmanager
 def accept_duplicate_ids() -> Iterator[None]:

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from tests.reliability.condition import Result
 
-__all__ = ["apply_generated"]
-
 _SEED: Final = 20261123
 _LONGEST_PROBLEM: Final = 500
 

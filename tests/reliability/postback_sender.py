@@ -7,8 +7,6 @@ import anyio
 import httpx
 import msgspec
 
-__all__ = ["CHANGES", "PostbackSender"]
-
 CHANGES: Final = 10
 """The changes of each record."""
 

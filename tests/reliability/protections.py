@@ -20,17 +20,6 @@ from gateway_async.credentials import AccessToken
 from gateway_async.ledger.protocol import Intent
 from gateway_async.observe import NextStep
 
-__all__ = [
-    "body_limit",
-    "check_of_responses",
-    "lookup_before_repeat",
-    "monotonic_doubt",
-    "overlapping_pages",
-    "retry_budget",
-    "shared_login",
-    "total_deadline",
-]
-
 _FOREVER: Final = 3600.0
 
 

@@ -1,7 +1,6 @@
 """Run conditions, each in a process of its own, and record each run as a line of JSON."""
 
 import json
-import multiprocessing
 import os
 import platform
 import resource
@@ -13,8 +12,8 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from itertools import chain
-from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Timer
 from typing import Final
 
 import attrs
@@ -22,20 +21,8 @@ import attrs
 import gateway_async
 from tests.reliability.condition import Condition, Result
 from tests.reliability.conditions import CONDITIONS
-from tests.support.store_servers import find_program
-
-__all__ = [
-    "RESULTS",
-    "Job",
-    "Run",
-    "code_digest",
-    "missing_needs",
-    "read_runs",
-    "record",
-    "run_job",
-    "short_jobs",
-    "whole_jobs",
-]
+from tests.support.processes import start_function
+from tests.support.server_programs import find_program
 
 RESULTS: Final = Path(__file__).with_name("results") / "runs.jsonl"
 
@@ -124,24 +111,20 @@ def missing_needs(condition: Condition) -> list[str]:
 
 
 def run_job(job: Job) -> Run:
-    """Run a condition in a new process, so that a crash or a leak does not affect the next one."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_apply, args=(sender, job.condition.key, job.count, job.without))
+    """Run a condition in a process of its own, so that a crash or a leak does not affect the next one."""
     started = time.monotonic()
-    process.start()
-    sender.close()  # its end is then the end of the process
-    try:
-        if receiver.poll(_LONGEST):
-            result, peak_mib = receiver.recv()
-        else:
-            result, peak_mib = _failure(f"it did not end within {_LONGEST:g} s"), 0
-    except EOFError:
-        process.join()
-        result, peak_mib = _failure(f"its process ended with exit status {process.exitcode}"), 0
-    finally:
-        process.kill()
-        process.join()
+    with start_function(apply_and_print, job.condition.key, job.count, job.without, stderr=None) as process:
+        timer = Timer(_LONGEST, process.kill)
+        timer.start()
+        printed = process.collect(timeout=None)
+        timer.cancel()
+    if printed.stdout:
+        report = json.loads(printed.stdout.splitlines()[-1])
+        result, peak_mib = Result(**report["result"]), report["peak_mib"]
+    elif time.monotonic() - started > _LONGEST:
+        result, peak_mib = _failure(f"it did not end within {_LONGEST:g} s"), 0
+    else:
+        result, peak_mib = _failure(f"its process ended with exit status {printed.returncode}"), 0
     return _describe(job, result, time.monotonic() - started, peak_mib)
 
 
@@ -149,8 +132,8 @@ def _failure(problem: str) -> Result:
     return Result(count=0, problems=(problem,))
 
 
-def _apply(sender: Connection, key: str, count: int, without: str) -> None:
-    """Run a condition in this process, and send its result."""
+def apply_and_print(key: str, count: int, without: str) -> None:
+    """Run a condition in this process, and print its result."""
     condition = next(each for each in CONDITIONS if each.key == key)
     protection = condition.protections[without]() if without else nullcontext()
     try:
@@ -160,7 +143,7 @@ def _apply(sender: Connection, key: str, count: int, without: str) -> None:
         traceback.print_exc()
         result = _failure(f"{type(error).__name__}: {error}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // _KIB_PER_MIB
-    sender.send((result, peak))
+    print(json.dumps({"result": attrs.asdict(result), "peak_mib": peak}))  # noqa: T201
 
 
 def _describe(job: Job, result: Result, seconds: float, peak_mib: int) -> Run:

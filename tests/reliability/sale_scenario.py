@@ -9,8 +9,6 @@ from gateway_async.sandbox import Sandbox
 from tests.crash_testing.scenarios import sale
 from tests.reliability.worker_protections import WITHOUT, switch_off
 
-__all__ = ["respond_late", "sell"]
-
 _TASKS = 4
 _SALES = 4
 _SECONDS = 0.02

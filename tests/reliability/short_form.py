@@ -5,8 +5,6 @@ import pytest
 from tests.reliability.condition import Condition
 from tests.reliability.runner import missing_needs
 
-__all__ = ["check_row", "skip_if_impossible"]
-
 
 def skip_if_impossible(condition: Condition) -> None:
     """Skip a test whose condition needs a server that is missing."""

@@ -11,22 +11,17 @@ import attrs
 from gateway_async import (
     AccountVault,
     AsyncGateway,
-    CardVaultCreate,
     DuplicateError,
     GatewayError,
     NotSentError,
     OutcomeUnknownError,
-    RouterTransactionCreate,
     TerminalBusyError,
     Transaction,
-    TransactionCreate,
 )
 from gateway_async.sandbox import Sandbox
 from tests.reliability.condition import Result
+from tests.support.sales import NEW_CARD, sale, sale_at
 
-__all__ = ["CARD", "Traffic", "Write", "compare"]
-
-CARD: Final[dict[str, Any]] = {"account_number": "4111111111111111", "exp_date": "1230"}
 CONCURRENCY: Final = 64
 
 _RESOLVED_WITHIN: Final = 300.0
@@ -129,12 +124,11 @@ class Traffic:
 
     async def sell(self, name: str, action: Literal["sale", "authonly"] = "sale") -> Write:
         """Send a sale, and return it with its outcome."""
-        new = TransactionCreate(action=action, transaction_amount="1.00", transaction_api_id=name, **CARD)
-        return await self._record("charged", name, self._gateway.transactions.create, new)
+        return await self._record("charged", name, self._gateway.transactions.create, sale(name, "1.00", action))
 
     async def _store(self, name: str) -> Write:
         name = name.replace("-", "")  # the id of a vault has only letters and digits
-        new = CardVaultCreate(account_vault_api_id=name, **CARD)
+        new = attrs.evolve(NEW_CARD, account_vault_api_id=name)
         return await self._record("stored", name, self._gateway.account_vaults.create, new)
 
     async def _sell_at_terminal(self, name: str) -> Write:
@@ -143,20 +137,18 @@ class Traffic:
 
     async def sell_at(self, terminal: str, name: str) -> Write:
         """Send a sale at a terminal, and return it with its outcome."""
-        new = RouterTransactionCreate(
-            action="sale", terminal_id=terminal, transaction_amount="1.00", transaction_api_id=name
-        )
+        new = sale_at(terminal, name, "1.00")
         return await self._record("charged", name, self._gateway.router_transactions.create, new)
 
     async def _void(self, name: str) -> None:
-        sale = await self.sell(name)
-        if sale.result:
-            await self._record("voided", sale.result.id, self._gateway.transactions.void, sale.result.id)
+        sold = await self.sell(name)
+        if sold.result:
+            await self._record("voided", sold.result.id, self._gateway.transactions.void, sold.result.id)
 
     async def _capture(self, name: str) -> None:
-        sale = await self.sell(name, "authonly")
-        if sale.result:
-            await self._record("captured", sale.result.id, self._gateway.transactions.complete, sale.result.id)
+        held = await self.sell(name, "authonly")
+        if held.result:
+            await self._record("captured", held.result.id, self._gateway.transactions.complete, held.result.id)
 
     async def _record(self, effect: str, name: str, call: Callable[[Any], Awaitable[Made]], what: object) -> Write:
         """Make a call, and record its outcome."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import attrs
 
-from gateway_async import AsyncGateway, CardVaultCreate
+from gateway_async import AsyncGateway
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_vaults
@@ -19,13 +20,52 @@ from tests.postbacks import receiver_process
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.worker_protections import WITHOUT, switch_off
 from tests.support.processes import Process, start_function
-
-__all__ = ["migrate", "receive_postbacks", "serve_sandbox", "start_worker", "vault_rows"]
+from tests.support.sales import NEW_CARD
 
 
 def start_worker(program: Callable[..., object], *arguments: Any) -> Process:
     """Start a program of this file in a process, without the protection that is switched off."""
     return start_function(run, program.__name__, os.environ.get(WITHOUT, ""), *arguments, stderr=None)
+
+
+class RestartedWorker:
+    """A program of this file in one process after the other.
+
+    Args:
+        program: the program.
+        arguments: its arguments.
+        reports: whether it prints an object when it is ready.
+
+    Attributes:
+        report: the object.
+    """
+
+    report: Any
+
+    def __init__(self, program: Callable[..., object], *arguments: Any, reports: bool = False) -> None:
+        self._program = program
+        self._arguments = arguments
+        self._reports = reports
+        self._start()
+
+    def restart(self) -> None:
+        """Kill it and start the next."""
+        self.kill()
+        self._start()
+
+    def kill(self) -> None:
+        """Kill it.
+
+        Raises:
+            RuntimeError: it has ended by itself.
+        """
+        if not self._worker.crash():
+            raise RuntimeError(f"{self._program.__name__} has ended by itself")
+
+    def _start(self) -> None:
+        self._worker = start_worker(self._program, *self._arguments)
+        if self._reports:
+            self.report = self._worker.receive()
 
 
 def run(program: str, without: str, *arguments: Any) -> None:
@@ -43,7 +83,7 @@ def send(value: object) -> None:
 def vault_rows(count: int) -> Iterator[VaultRow]:
     """Yield the rows of a migration, the same each time."""
     for number in range(count):
-        request = CardVaultCreate(account_number="4111111111111111", exp_date="1230", account_vault_api_id=f"k{number}")
+        request = attrs.evolve(NEW_CARD, account_vault_api_id=f"k{number}")
         yield VaultRow(key=f"key {number}", line=number + 1, request=request)
 
 

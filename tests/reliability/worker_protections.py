@@ -14,8 +14,6 @@ from gateway_async.postbacks import Postback, SqliteInbox
 from gateway_async.sandbox.runtime.store import Store
 from tests.reliability.condition import Protection
 
-__all__ = ["WITHOUT", "switch_off", "without"]
-
 WITHOUT: Final = "GATEWAY_TEST_WITHOUT"
 """The environment variable that names the protection to switch off in workers."""
 

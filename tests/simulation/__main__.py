@@ -12,8 +12,6 @@ from typing import Final
 from tests.simulation.planted_bugs import PLANTED_BUGS
 from tests.simulation.simulation import Result, Simulation
 
-__all__ = ["main"]
-
 _BATCH: Final = 250
 """Seeds that a process runs before it reports."""
 

@@ -13,8 +13,6 @@ from tests.simulation.event_loop import VirtualEventLoop
 from tests.simulation.ledger_writer import VirtualWriter
 from tests.simulation.network import VirtualSocket, connect
 
-__all__ = ["START", "simulated_environment"]
-
 START: Final = 1_800_000_000.0
 """The Unix time at which a simulation begins."""
 

@@ -11,8 +11,6 @@ from typing import Any, cast
 
 from tests.simulation.network import VirtualNetwork, VirtualServer, VirtualSocket, VirtualTransport
 
-__all__ = ["StalledError", "VirtualEventLoop"]
-
 
 class StalledError(Exception):
     """Every task waits for something that cannot happen any more."""

@@ -10,19 +10,6 @@ from typing import Final
 
 import attrs
 
-__all__ = [
-    "IN_DOUBT_SECONDS",
-    "MAX_LATENESS",
-    "PROXY_RESPONSES",
-    "REFUSALS",
-    "ConnectionFaults",
-    "Fault",
-    "Faults",
-    "Outage",
-    "ProxyResponse",
-    "RequestFault",
-]
-
 IN_DOUBT_SECONDS: Final = 20.0
 MAX_LATENESS: Final = 16.0
 

@@ -14,8 +14,6 @@ from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.terminals import Prompt, Script, Sender, TerminalOptions, TerminalSimulator
 
-__all__ = ["ADDRESS", "SimulatedGateway"]
-
 ADDRESS: Final = ("127.0.0.1", 8080)
 
 

@@ -12,8 +12,6 @@ from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.sandbox.schema.fields import Row
 from tests.simulation.schedule import Action, Operation
 
-__all__ = ["find_broken_rules"]
-
 _NOT_EXECUTED = frozenset({"not_sent", "refused", "not_made"})
 _CHARGING = frozenset({Action.SALE, Action.CAPTURE, Action.VOID, Action.REFUND, Action.TERMINAL})
 

@@ -9,8 +9,6 @@ import attrs
 from tests.simulation.network import Machine
 from tests.simulation.schedule import LeaseLoss
 
-__all__ = ["LeaseStore", "SimulatedLease"]
-
 _RESPONSE_SECONDS: Final = (0.0005, 0.01)
 _TRUSTED_SECONDS: Final = 0.1
 """Seconds for which a client trusts a granted lease without asking again."""

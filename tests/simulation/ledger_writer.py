@@ -12,8 +12,6 @@ from typing import Any, Final
 from gateway_async._storage.group_commit import GroupCommitWriter, WriterBackend, _Batch, _Deferred
 from gateway_async._storage.sqlite import ask_pragma
 
-__all__ = ["VirtualWriter"]
-
 _COMMIT_SECONDS: Final = (0.0005, 0.01)
 _DEFERRED_SECONDS: Final = (0.01, 0.05)
 _FULL: Final = 2

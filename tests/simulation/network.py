@@ -17,8 +17,6 @@ import attrs
 
 from tests.simulation.faults import ConnectionFaults, Fault, Faults, ProxyResponse
 
-__all__ = ["MACHINE", "Machine", "VirtualNetwork", "VirtualServer", "VirtualSocket", "VirtualTransport", "connect"]
-
 _GAP: Final = 1e-6
 """Seconds between two deliveries in one direction, so that their order is certain."""
 

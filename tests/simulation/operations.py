@@ -24,8 +24,6 @@ from tests.simulation.network import VirtualNetwork
 from tests.simulation.schedule import Action, Operation
 from tests.simulation.till import Till
 
-__all__ = ["Program"]
-
 T = TypeVar("T")
 
 _CARD: Final[Mapping[str, Any]] = {
@@ -80,10 +78,7 @@ class _Calls:
 
     def sell(self, action: Literal["sale", "authonly"] = "sale") -> Awaitable[Any]:
         new = TransactionCreate(
-            action=action,
-            transaction_amount=self.operation.amount,
-            transaction_api_id=self.operation.api_id,
-            **_CARD,
+            action=action, transaction_amount=self.operation.amount, transaction_api_id=self.operation.api_id, **_CARD
         )
         return self._make(_SALES, self.operation.api_id, self._create(self.client.transactions)(new))
 

@@ -22,8 +22,6 @@ from gateway_async._wire.reply import Reply
 from gateway_async._wire.retry_policy import Decision, decide
 from gateway_async.observe import NextStep
 
-__all__ = ["PLANTED_BUGS"]
-
 
 @contextmanager
 def _retry_without_lookup() -> Iterator[None]:

@@ -8,8 +8,6 @@ import attrs
 
 from tests.simulation.faults import IN_DOUBT_SECONDS, REFUSALS, Fault, Outage
 
-__all__ = ["Action", "ClockStep", "Crash", "LeaseLoss", "Operation", "Recovery", "Schedule"]
-
 _START_SECONDS: Final = 8.0
 """Seconds in which operations start."""
 
@@ -243,12 +241,7 @@ def _recoveries(draw: Random, tills: int) -> list[Recovery]:
 def _outage(draw: Random) -> Outage:
     start = draw.uniform(0.0, 10.0)
     seconds = draw.choice((draw.uniform(1.0, 10.0), draw.uniform(25.0, 60.0), draw.uniform(25.0, 60.0)))
-    return Outage(
-        start,
-        start + seconds,
-        draw.choice(_OUTAGES),
-        draw.choice(REFUSALS),
-    )
+    return Outage(start, start + seconds, draw.choice(_OUTAGES), draw.choice(REFUSALS))
 
 
 def _lease_loss(draw: Random, operations: list[Operation]) -> LeaseLoss | None:

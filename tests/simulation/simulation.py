@@ -21,8 +21,6 @@ from tests.simulation.operations import Program
 from tests.simulation.schedule import ClockStep, Crash, Operation, Recovery, Schedule
 from tests.simulation.till import TERMINAL_SECONDS, Till
 
-__all__ = ["Result", "Simulation"]
-
 _ALL_IN_DOUBT_SECONDS: Final = TERMINAL_SECONDS + seconds_in_doubt(IN_DOUBT_SECONDS, at_terminal=True) + 15.0
 """Seconds after which no call can be in doubt any more, at a terminal either."""
 

@@ -19,8 +19,6 @@ from tests.simulation.lease_store import LeaseStore, SimulatedLease
 from tests.simulation.ledger_writer import VirtualWriter
 from tests.simulation.network import MACHINE, Machine, VirtualNetwork
 
-__all__ = ["TERMINAL_SECONDS", "TIMEOUT_SECONDS", "Till"]
-
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 12.0

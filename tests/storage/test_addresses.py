@@ -34,7 +34,7 @@ from gateway_async.postbacks import PostgresInbox, SqliteInbox
 from tests.support.free_port import free_port
 from tests.support.intents import SALE
 from tests.support.leaks import leaks
-from tests.support.store_servers import StoreServer, find_program, postgres_server, redis_server
+from tests.support.server_programs import ServerProgram, find_program, postgres_server, redis_server
 
 pytestmark = pytest.mark.asyncio
 
@@ -87,14 +87,14 @@ needs_redis = pytest.mark.skipif(find_program("redis-server") is None, reason="n
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[StoreServer]:
+def postgres() -> Iterator[ServerProgram]:
     """Run a PostgreSQL that asks for the password. Its user could not enter a folder of pytest."""
     with TemporaryDirectory() as folder, postgres_server(Path(folder), PASSWORD) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoreServer]:
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProgram]:
     """Run a Redis that asks for the password."""
     with redis_server(tmp_path_factory.mktemp("redis"), PASSWORD) as server:
         yield server
@@ -122,7 +122,7 @@ def found_in(error: BaseException, opened: object) -> set[str]:
 @needs_postgres
 @pytest.mark.parametrize("name", STORES)
 @pytest.mark.parametrize("fault", ["wrong password", "refused", "unknown database", "setting"])
-async def test_postgres_password(name: str, fault: str, postgres: StoreServer) -> None:
+async def test_postgres_password(name: str, fault: str, postgres: ServerProgram) -> None:
     """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
     dsn = with_login(postgres.url, "postgres")
     dsn = {
@@ -143,7 +143,7 @@ async def test_postgres_password(name: str, fault: str, postgres: StoreServer) -
 
 @needs_postgres
 @pytest.mark.parametrize("name", STORES)
-async def test_lost_connection(name: str, postgres: StoreServer) -> None:
+async def test_lost_connection(name: str, postgres: ServerProgram) -> None:
     """A connection to a killed server leads to no password; with the server back, the store works again."""
     used = STORES[name](with_login(postgres.url, "postgres"))
     if name != "client":
@@ -163,7 +163,7 @@ async def test_lost_connection(name: str, postgres: StoreServer) -> None:
 @needs_redis
 @pytest.mark.parametrize("name", REDIS_STORES)
 @pytest.mark.parametrize("fault", ["wrong password", "refused", "lost"])
-async def test_redis_password(name: str, fault: str, redis: StoreServer) -> None:
+async def test_redis_password(name: str, fault: str, redis: ServerProgram) -> None:
     """Neither the objects nor the traceback of the error, nor the store itself, lead to the password."""
     url = with_login(redis.url, "default")
     used = REDIS_STORES[name](
@@ -195,7 +195,7 @@ async def test_redis_key() -> None:
 
 
 @needs_redis
-async def test_cancelled_call(redis: StoreServer) -> None:
+async def test_cancelled_call(redis: ServerProgram) -> None:
     """The error of a time-out, whose cause is the cancelled command, leads to no password."""
     used = REDIS_STORES["lease"](with_login(redis.url, "default"))
     with redis.paused(), pytest.raises(TimeoutError) as raised, anyio.fail_after(0.1):
@@ -206,7 +206,7 @@ async def test_cancelled_call(redis: StoreServer) -> None:
 
 @needs_postgres
 @pytest.mark.parametrize("name", sorted(STORES.keys() - {"client"}))
-async def test_environment_password(name: str, postgres: StoreServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_environment_password(name: str, postgres: ServerProgram, monkeypatch: pytest.MonkeyPatch) -> None:
     """`PGPASSWORD` is read by us, because the driver's connection would keep it as text."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     used = STORES[name](postgres.url)
@@ -216,7 +216,7 @@ async def test_environment_password(name: str, postgres: StoreServer, monkeypatc
 
 
 @needs_postgres
-async def test_encoded_password(postgres: StoreServer) -> None:
+async def test_encoded_password(postgres: ServerProgram) -> None:
     """A password of any characters is used, percent-encoded in the login or among the options."""
     for dsn in (with_login(postgres.url, "postgres"), f"{postgres.url}?password={ENCODED}"):
         used = STORES["ledger"](dsn)

@@ -21,8 +21,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ROOT", "ForkServer"]
-
 ROOT: Final = Path(__file__).parents[2]
 _SET_CHILD_SUBREAPER: Final = 36
 _LONGEST_MESSAGE: Final = 1 << 17

@@ -3,8 +3,6 @@
 import re
 from html import unescape
 
-__all__ = ["read_form", "read_token"]
-
 _INPUT = re.compile(r'<input(?![^>]*type="radio")[^>]* name="([\w.]+)" value="([^"]*)"')
 
 

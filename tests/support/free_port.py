@@ -4,8 +4,6 @@ import socket
 from pathlib import Path
 from random import randrange
 
-__all__ = ["free_port"]
-
 FIRST = 10_000
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The ports that Linux gives to outgoing connections. One of them may be taken while the server is down."""

@@ -17,8 +17,6 @@ from gateway_async._execution import recorder
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import BARE
 
-__all__ = ["facts_of", "keep_intents", "make_call", "sell_at_terminal"]
-
 
 def facts_of(sandbox: Sandbox) -> dict[str, str]:
     """Return the address, credentials and ids that the programs need."""

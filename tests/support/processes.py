@@ -74,9 +74,9 @@ class Process(subprocess.Popen[str]):
         with self:
             return was_running
 
-    def collect(self, given: str | None = None) -> Ended:
+    def collect(self, given: str | None = None, timeout: float | None = PATIENCE) -> Ended:
         """Write to its standard input, wait for its end, and return its exit status and the rest of its output."""
-        output, errors = self.communicate(given, timeout=PATIENCE)
+        output, errors = self.communicate(given, timeout=timeout)
         return subprocess.CompletedProcess(self.args, self.returncode, output, errors)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:

@@ -4,8 +4,6 @@ from typing import Any, Final, Literal
 
 from gateway_async import CardVaultCreate, RouterTransactionCreate, TransactionCreate
 
-__all__ = ["CARD", "NEW_CARD", "sale", "sale_at"]
-
 CARD: Final[dict[str, Any]] = {"account_number": "4111111111111111", "exp_date": "1230"}
 NEW_CARD: Final = CardVaultCreate(**CARD)
 

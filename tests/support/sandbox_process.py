@@ -13,8 +13,6 @@ from gateway_async import AsyncGateway, UserApiKey
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE
 
-__all__ = ["SandboxProcess", "resident_kib", "sandbox_process"]
-
 
 @attrs.frozen
 class SandboxProcess:

@@ -60,12 +60,7 @@ def test_without_credentials() -> None:
 
 SUPPORTED = ["accountvaults", "accountvaults/1/bininfo", "routeraccountvaults", "transactions/1"]
 UNSUPPORTED = ["contacts", "quickinvoices/1/reopen", "paylinks", "routertransactions", "transactionbatches"]
-OTHERS: list[Credentials] = [
-    UserApiKey("u", "k"),
-    PasswordLogin("u", "p", "d"),
-    AccessToken("t"),
-    BearerToken("t"),
-]
+OTHERS: list[Credentials] = [UserApiKey("u", "k"), PasswordLogin("u", "p", "d"), AccessToken("t"), BearerToken("t")]
 
 
 def call(path: str, *, signed: bool = True) -> Call[object]:

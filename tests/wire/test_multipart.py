@@ -11,13 +11,7 @@ import pytest
 
 from gateway_async._secrets import Secret
 from gateway_async._wire.call import RepeatEffect
-from gateway_async._wire.multipart import (
-    MAX_FILE_BYTES,
-    attachment_problems,
-    file_problems,
-    form_of,
-    name_problems,
-)
+from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
 from gateway_async._wire.request import RequestDefaults
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.files import Attachment

@@ -280,18 +280,12 @@ def test_fields_cannot_be_pushed_into_each_other() -> None:
             b'{"type":"UPDATE","resource":"contact","data":{"id":"1"},"data":{"id":"2"}}',
             "the body: has 'data' more than once",
         ),
-        (
-            b'{"type":"UPDATE","resource":"contact","data":{"id":"1","id":"2"}}',
-            "the body: has 'id' more than once",
-        ),
+        (b'{"type":"UPDATE","resource":"contact","data":{"id":"1","id":"2"}}', "the body: has 'id' more than once"),
         (
             form('{"id":"1","transaction_amount":"1.00","transaction_amount":"9.00"}'),
             "data: has 'transaction_amount' more than once",
         ),
-        (
-            form('{"id":"1","custom_data":{"order":{"total":1,"total":2}}}'),
-            "data: has 'total' more than once",
-        ),
+        (form('{"id":"1","custom_data":{"order":{"total":1,"total":2}}}'), "data: has 'total' more than once"),
         (
             form('{"id":"1","changelogs":[{"action":"UPDATE"},{"action":"UPDATE","action":"VOID"}]}'),
             "data: has 'action' more than once",

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async._secrets import AccountNumber, Secret
-from gateway_async._wire.response_matching import (
-    check_refusal,
-    compare,
-    expected_values,
-    find_differences,
-    same_value,
-)
+from gateway_async._wire.response_matching import check_refusal, compare, expected_values, find_differences, same_value
 from gateway_async.errors import MismatchedReplyError
 from tests.support.processes import run_python
 
@@ -94,12 +88,7 @@ AMOUNTS = [
     ("with the fee of a surcharge", {"transaction_amount": "12.88", "auth_surcharge_fee": 0.38}, True),
     (
         "with a tip and a surcharge that two fields show",
-        {
-            "transaction_amount": "14.88",
-            "tip_amount": "2.00",
-            "surcharge_amount": "0.38",
-            "auth_surcharge_fee": "0.38",
-        },
+        {"transaction_amount": "14.88", "tip_amount": "2.00", "surcharge_amount": "0.38", "auth_surcharge_fee": "0.38"},
         True,
     ),
     (

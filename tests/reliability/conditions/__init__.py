@@ -22,8 +22,6 @@ from tests.reliability.conditions.storms import STORM_CONDITIONS
 from tests.reliability.conditions.terminals import TERMINAL_CONDITIONS
 from tests.reliability.conditions.tokens import TOKEN_CONDITIONS
 
-__all__ = ["CONDITIONS", "CRASH_CONDITIONS", "TRAFFIC_CONDITIONS"]
-
 TRAFFIC_CONDITIONS: Final[tuple[Condition, ...]] = (
     *LOAD_CONDITIONS,
     *TERMINAL_CONDITIONS,

@@ -16,8 +16,6 @@ from tests.migration.files import CARD, HEADER, card_row, lines, read
 from tests.reliability.condition import Condition, Result
 from tests.reliability.generated import apply_generated
 
-__all__ = ["FILE_CONDITIONS"]
-
 _ROWS: Final = 6
 _RUBBISH: Final = (
     b'"',

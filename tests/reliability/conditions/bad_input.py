@@ -30,8 +30,6 @@ from tests.postbacks.postback_requests import SAMPLES, chunks
 from tests.reliability.condition import Condition, Result
 from tests.reliability.generated import apply_generated
 
-__all__ = ["INPUT_CONDITIONS"]
-
 # --- requests of the SDK
 
 _DEFAULTS: Final = RequestDefaults(location_id="a" * 24, check_limits=True, new_id=lambda: "generated")

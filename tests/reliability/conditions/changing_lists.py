@@ -7,16 +7,13 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
-from gateway_async import AsyncGateway, GatewayError, StatusError, TransactionCreate, TransactionStatus
+from gateway_async import AsyncGateway, GatewayError, StatusError, TransactionStatus
 from gateway_async.sandbox import Sandbox
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
+from tests.support.sales import sale
 
-__all__ = ["LIST_CONDITIONS"]
-
-_HOLD: Final = TransactionCreate(
-    action="authonly", transaction_amount="1.00", account_number="4111111111111111", exp_date="1230"
-)
+_HOLD: Final = sale(None, "1.00", "authonly")
 _IN_ROUND: Final = 60
 """Holds at the start of each round."""
 

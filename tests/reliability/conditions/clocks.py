@@ -23,8 +23,6 @@ from tests.reliability.condition import Condition, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, Write, compare
 
-__all__ = ["CLOCK_CONDITIONS"]
-
 _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
 _SHIFTS: Final = (_HOUR, -_HOUR, _DAY, -_DAY)

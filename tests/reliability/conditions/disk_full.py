@@ -34,8 +34,6 @@ from tests.reliability.worker_programs import vault_rows
 from tests.support.ledgers import LedgerFile
 from tests.support.sqlite_files import full_disk
 
-__all__ = ["DISK_CONDITIONS"]
-
 _WRITES: Final = 20
 """The maximum number of writes between two times with a full disk."""
 

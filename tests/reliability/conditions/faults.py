@@ -12,8 +12,6 @@ from tests.reliability.condition import Condition, Protection, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, compare
 
-__all__ = ["FAULT_CONDITIONS"]
-
 _OPERATIONS: Final = ("POST /v2/transactions", "POST /v2/accountvaults", "PUT /v2/transactions/{id}")
 _PROBABILITY: Final = 0.15
 _FAULT_SECONDS: Final = 0.02

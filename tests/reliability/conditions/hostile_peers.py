@@ -11,14 +11,12 @@ from typing import Any, Final
 
 import anyio
 
-from gateway_async import AsyncGateway, GatewayError, OutcomeUnknownError, TransactionCreate, UserApiKey
+from gateway_async import AsyncGateway, GatewayError, OutcomeUnknownError, UserApiKey
 from gateway_async._execution.http_client import MAX_BODY
-from tests.http.scripted_server import Wire, serving
 from tests.reliability import protections
 from tests.reliability.condition import Condition, Result
-from tests.reliability.traffic import CARD
-
-__all__ = ["HOSTILE_CONDITIONS"]
+from tests.support.sales import sale
+from tests.support.scripted_server import Wire, serving
 
 _ENDS_WITHIN: Final = 60.0
 """Seconds after which a call hangs; its own deadline is much shorter."""
@@ -125,9 +123,8 @@ async def _send(response: ScriptedResponse, count: int, timeout: float, concurre
 
 async def _sell(gateway: AsyncGateway, api_id: str) -> str:
     """Send a sale, and return how it ended."""
-    new = TransactionCreate(action="sale", transaction_amount="1.00", transaction_api_id=api_id, **CARD)
     try:
-        await gateway.transactions.create(new)
+        await gateway.transactions.create(sale(api_id, "1.00"))
     except OutcomeUnknownError:
         return "unknown"
     except GatewayError as error:
@@ -184,13 +181,7 @@ def _condition(
 HOSTILE_CONDITIONS: Final = (
     _condition("head", "endless heads", _send_endless_head, short=20, timeout=10.0, at_once=10),
     _condition(
-        "body",
-        f"bodies of {_PADDING // len(_CHUNK)} MiB",
-        _send_long_body,
-        whole=200,
-        short=2,
-        timeout=10.0,
-        at_once=2,
+        "body", f"bodies of {_PADDING // len(_CHUNK)} MiB", _send_long_body, whole=200, short=2, timeout=10.0, at_once=2
     ),
     _condition(
         "bomb",

@@ -20,8 +20,6 @@ from tests.reliability.condition import Condition, Result
 from tests.support.intents import SALE
 from tests.support.ledgers import LedgerFile
 
-__all__ = ["CUT_CONDITIONS"]
-
 _RECORDS: Final = 3
 """Records of a store; the write of the last one is cut."""
 

@@ -18,8 +18,6 @@ from tests.reliability.sale_scenario import respond_late, sell
 from tests.reliability.worker_protections import without
 from tests.support.ledgers import ask_postgres
 
-__all__ = ["LEDGER_KILL_CONDITIONS"]
-
 _SEED: Final = 20261123
 
 

@@ -14,10 +14,8 @@ import attrs
 
 from gateway_async import AsyncGateway, CardVaultCreate, GatewayError, OutcomeUnknownError
 from tests.reliability.condition import Condition, Result, add_up
-from tests.reliability.traffic import CARD
+from tests.support.sales import CARD
 from tests.support.sandbox_process import SandboxProcess, resident_kib, sandbox_process
-
-__all__ = ["LOAD_CONDITIONS"]
 
 _PAIRS: Final = 2
 """Pairs of a client and a sandbox, each in two processes."""

@@ -19,8 +19,6 @@ from tests.support.ledgers import ask_postgres
 from tests.support.processes import Process
 from tests.support.servers import POSTGRES
 
-__all__ = ["MIGRATION_KILL_CONDITIONS"]
-
 _KILLS: Final = 10
 """Kills of one migration."""
 

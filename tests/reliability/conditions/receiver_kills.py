@@ -14,11 +14,9 @@ from gateway_async.postbacks import PostbackState
 from tests.postbacks.inboxes import Store, opened
 from tests.reliability.condition import Condition, Result, add_up
 from tests.reliability.postback_sender import CHANGES, PostbackSender
-from tests.reliability.worker_programs import receive_postbacks, start_worker
+from tests.reliability.worker_programs import RestartedWorker, receive_postbacks
 from tests.reliability.worker_protections import without
 from tests.support.free_port import free_port
-
-__all__ = ["RECEIVER_KILL_CONDITIONS", "compare_effects", "make_tables", "wait_until_handled"]
 
 _KILLS: Final = 10
 """Kills while the postbacks of one inbox arrive."""
@@ -73,34 +71,7 @@ def _describe_problems(handled: dict[str, list[int]], effects: Sequence[Any], co
     return problems
 
 
-class _Receiver:
-    """A receiver in a process, one after the other."""
-
-    def __init__(self, store: Store) -> None:
-        self.port = free_port()
-        self._settings = (self.port, "sqlite" if store.is_file else "postgres", store.location, store.table)
-        self.start()
-
-    def start(self) -> None:
-        """Start it."""
-        self._worker = start_worker(receive_postbacks, *self._settings)
-
-    def kill(self) -> None:
-        """Kill it.
-
-        Raises:
-            RuntimeError: it has ended by itself.
-        """
-        if not self._worker.crash():
-            raise RuntimeError("a receiver has ended by itself")
-
-    def restart(self) -> None:
-        """Kill it, and start the next."""
-        self.kill()
-        self.start()
-
-
-async def _kill_again_and_again(receiver: _Receiver, sender: PostbackSender, kills: int, random: Random) -> None:
+async def _kill_again_and_again(receiver: RestartedWorker, sender: PostbackSender, kills: int, random: Random) -> None:
     total = _RECORDS * CHANGES * kills
     for number in range(1, kills + 1):
         while sender.acknowledged < number * total / (kills + 1):
@@ -113,9 +84,10 @@ async def _kill_receiver_of_inbox(kind: Kind, kills: int, random: Random) -> Res
     with TemporaryDirectory() as folder:
         async with opened(kind, Path(folder)) as store:
             await make_tables(store)
-            receiver = _Receiver(store)
+            port = free_port()
+            receiver = RestartedWorker(receive_postbacks, port, kind, store.location, store.table)
             try:
-                sender = PostbackSender(_RECORDS * kills, receiver.port)
+                sender = PostbackSender(_RECORDS * kills, port)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(sender.send)
                     tasks.start_soon(_kill_again_and_again, receiver, sender, kills, random)

@@ -16,7 +16,7 @@ import anyio
 import attrs
 import httpx
 
-from gateway_async import AsyncGateway, PostgresLedger, RedisTerminalLease, RouterTransactionCreate
+from gateway_async import AsyncGateway, PostgresLedger, RedisTerminalLease
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_vaults
@@ -30,13 +30,8 @@ from tests.reliability.continuous_traffic import OPTIONS, ContinuousTraffic, sen
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.postback_sender import PostbackSender
 from tests.reliability.worker_programs import vault_rows
-from tests.support.store_servers import (
-    StoreServer,
-    postgres_server,
-    redis_server,
-)
-
-__all__ = ["RESTART_CONDITIONS"]
+from tests.support.sales import sale_at
+from tests.support.server_programs import ServerProgram, postgres_server, redis_server
 
 _CALM_SECONDS: Final = 0.2
 """The longest time between two restarts."""
@@ -52,7 +47,7 @@ _RATE: Final = 200.0
 _SEED: Final = 20261123
 
 
-async def _disturb(server: StoreServer, count: int, wait_for_progress: Callable[[], Awaitable[object]]) -> None:
+async def _disturb(server: ServerProgram, count: int, wait_for_progress: Callable[[], Awaitable[object]]) -> None:
     """Restart and pause a server in turn, and wait after each time until the clients have recovered."""
     random = Random(_SEED)  # noqa: S311  no secret
     for number in range(count):
@@ -65,15 +60,13 @@ async def _disturb(server: StoreServer, count: int, wait_for_progress: Callable[
 # --- Redis
 
 
-async def _disturb_leases(server: StoreServer, count: int) -> Result:
+async def _disturb_leases(server: ServerProgram, count: int) -> Result:
     """Let two tills sell at one terminal under leases."""
     async with Sandbox(terminal_delay=0.0) as sandbox, _till(sandbox, server) as one, _till(sandbox, server) as other:
 
         async def sell(_: AsyncGateway, name: str) -> object:
-            sale = RouterTransactionCreate(
-                action="sale", terminal_id=sandbox.terminal_id, transaction_amount="1.00", transaction_api_id=name
-            )
-            return await (one, other)[int(name[1:]) % 2].router_transactions.create(sale)
+            till = (one, other)[int(name[1:]) % 2]
+            return await till.router_transactions.create(sale_at(sandbox.terminal_id, name, "1.00"))
 
         traffic = ContinuousTraffic(one, sell)
         async with traffic.running():
@@ -83,13 +76,13 @@ async def _disturb_leases(server: StoreServer, count: int) -> Result:
 
 
 @asynccontextmanager
-async def _till(sandbox: Sandbox, server: StoreServer) -> AsyncIterator[AsyncGateway]:
+async def _till(sandbox: Sandbox, server: ServerProgram) -> AsyncIterator[AsyncGateway]:
     lease = RedisTerminalLease(server.url, owner="till", seconds=_LEASE_SECONDS)
     async with sandbox.gateway(terminal_lease=lease, **OPTIONS) as gateway:
         yield gateway
 
 
-async def _disturb_rate(server: StoreServer, count: int) -> Result:
+async def _disturb_rate(server: ServerProgram, count: int) -> Result:
     """Let a migration keep a rate that is in Redis."""
     with TemporaryDirectory() as folder:
         async with Sandbox() as sandbox:
@@ -158,7 +151,7 @@ class _Migration:
 # --- PostgreSQL
 
 
-async def _disturb_postgres(server: StoreServer, count: int) -> Result:
+async def _disturb_postgres(server: ServerProgram, count: int) -> Result:
     """Let sales, postbacks and a migration use the server at the same time."""
     async with Sandbox() as sandbox, Sandbox() as vault:
         ledger = PostgresLedger(server.url)
@@ -210,7 +203,7 @@ class _Postbacks:
 
 
 @asynccontextmanager
-async def _postbacks(server: StoreServer) -> AsyncIterator[_Postbacks]:
+async def _postbacks(server: ServerProgram) -> AsyncIterator[_Postbacks]:
     store = Store(server.url, "postbacks")
     try:
         await make_tables(store)
@@ -220,7 +213,7 @@ async def _postbacks(server: StoreServer) -> AsyncIterator[_Postbacks]:
 
 
 def _run(
-    make_server: Callable[[Path], StoreServer], disturb: Callable[[StoreServer, int], Awaitable[Result]], count: int
+    make_server: Callable[[Path], ServerProgram], disturb: Callable[[ServerProgram, int], Awaitable[Result]], count: int
 ) -> Result:
     logging.disable(logging.CRITICAL)  # each failure is logged
     try:

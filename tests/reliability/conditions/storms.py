@@ -17,8 +17,6 @@ from tests.reliability.condition import Condition, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import CONCURRENCY, Traffic, compare
 
-__all__ = ["STORM_CONDITIONS"]
-
 _CALLS: Final = ("POST /v2/transactions", "GET /v2/contacts/{id}")
 _LOOKUPS: Final = ("GET /v2/transactions/{id}", "GET /v2/transactions")
 _RECOVERY_SHARE: Final = 5

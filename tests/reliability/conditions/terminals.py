@@ -9,8 +9,6 @@ from gateway_async.sandbox import Sandbox
 from tests.reliability.condition import Condition, Result
 from tests.reliability.traffic import Traffic, compare
 
-__all__ = ["TERMINAL_CONDITIONS"]
-
 _CARD_AFTER: Final = 250.0
 """Seconds of the sandbox's clock after which cards are presented; the clock is moved there."""
 

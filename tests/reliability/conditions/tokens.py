@@ -19,8 +19,6 @@ from tests.reliability.condition import Condition, Result
 from tests.reliability.duplicate_ids import accept_duplicate_ids
 from tests.reliability.traffic import Traffic, compare
 
-__all__ = ["TOKEN_CONDITIONS"]
-
 _IN_FLIGHT: Final = 200
 _ENDS_AFTER: Final = 50
 """The sale of each round after which the token ends; the others are in flight then."""

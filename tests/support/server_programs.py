@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL servers of a test's own, which it may kill, restart and pause."""
+"""Redis, PostgreSQL and reverse proxies of a test's own, which it may kill, restart, pause and reload."""
 
 import os
 import shutil
@@ -11,19 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 import attrs
 
 from tests.support.free_port import free_port
-
-__all__ = ["StoreServer", "find_program", "postgres_server", "redis_server"]
+from tests.support.processes import Process
+from tests.support.waiting import PATIENCE
 
 _START_SECONDS: Final = 30.0
 _POLL_SECONDS: Final = 0.02
 
 
 @attrs.define
-class StoreServer:
+class ServerProgram:
     """A server in a process of its own; it runs during a `with` block.
 
     Attributes:
@@ -36,7 +37,7 @@ class StoreServer:
     _crash_signal: signal.Signals
     _user: str | None = None
     _probe: Sequence[str] = ()
-    _process: "subprocess.Popen[bytes] | None" = None
+    _process: Process | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -49,9 +50,8 @@ class StoreServer:
 
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
-        self._process = subprocess.Popen(  # noqa: S603  a server of this machine
-            self._command, user=self._user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._process = Process(self._command, user=self._user, **quiet)
         until = time.monotonic() + _START_SECONDS
         while not self._is_ready():
             if time.monotonic() > until or self._process.poll() is not None:
@@ -77,11 +77,16 @@ class StoreServer:
         finally:
             self._signal(signal.SIGCONT)
 
+    def reload(self) -> None:
+        """Let it read its configuration again (SIGHUP)."""
+        assert self._process
+        self._process.send_signal(signal.SIGHUP)
+
     def crash(self) -> None:
         """End it without a shutdown."""
         if self._process:
             self._process.send_signal(self._crash_signal)
-            self._process.wait()
+            self._process.wait(PATIENCE)
 
     def _signal(self, number: signal.Signals) -> None:
         assert self._process
@@ -102,16 +107,16 @@ def find_program(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, folders)))
 
 
-def redis_server(folder: Path, password: str = "") -> StoreServer:
+def redis_server(folder: Path, password: str = "") -> ServerProgram:
     """Return a Redis that keeps its data in a folder, also after a crash. With a password it asks for one."""
     port = free_port()
     protection = ["--requirepass", password] if password else []
     files = ["--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
     command = [_path_of("redis-server"), "--bind", "127.0.0.1", "--port", str(port), *protection, *files]
-    return StoreServer(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
+    return ServerProgram(f"redis://127.0.0.1:{port}/0", port, command, signal.SIGKILL)
 
 
-def postgres_server(folder: Path, password: str = "") -> StoreServer:
+def postgres_server(folder: Path, password: str = "") -> ServerProgram:
     """Create a PostgreSQL cluster in a folder, and return its server. With a password it asks for one.
 
     For root, it runs as the user postgres.
@@ -130,7 +135,25 @@ def postgres_server(folder: Path, password: str = "") -> StoreServer:
     command = [_path_of("postgres"), "-D", str(data), *address, "-k", str(data)]
     probe = [_path_of("pg_isready"), *address, "-q"]
     url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    return StoreServer(url, port, command, signal.SIGQUIT, user, probe)
+    return ServerProgram(url, port, command, signal.SIGQUIT, user, probe)
+
+
+def reverse_proxy(
+    program: str, folder: Path, settings: str, arguments: Sequence[str], gateway_url: str
+) -> ServerProgram:
+    """Return a reverse proxy in front of a gateway.
+
+    Args:
+        program: the name of its program.
+        folder: for its files.
+        settings: its configuration, with places for `port`, `gateway` and `folder`.
+        arguments: the arguments before the path of the configuration.
+        gateway_url: the address of the gateway.
+    """
+    port, path = free_port(), folder / f"{program}.conf"
+    path.write_text(settings.format(port=port, gateway=urlsplit(gateway_url).netloc, folder=folder), encoding="utf-8")
+    command = [_path_of(program), *arguments, str(path)]
+    return ServerProgram(f"http://127.0.0.1:{port}", port, command, signal.SIGTERM)
 
 
 def _path_of(name: str) -> str:

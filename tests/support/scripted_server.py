@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import re
 import ssl
 import struct
@@ -16,6 +17,7 @@ import httpx
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.tls import TLSStream
 
+from gateway_async import AsyncGateway, UserApiKey
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
 from tests.support.waiting import PATIENCE
@@ -54,6 +56,13 @@ class Wire:
         """Have the connection end with a reset."""
         raw = self.stream.extra(anyio.abc.SocketAttribute.raw_socket)  # noqa: S610, anyio's and not Django's
         raw.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def response(status: int = 200, content: Any = b"") -> bytes:
+    """Return a response with a body of bytes or of JSON."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 Script = Callable[[Wire], Awaitable[None]]
@@ -142,6 +151,12 @@ def client(peer: Peer, **options: Any) -> httpx.AsyncClient:
     """Give an httpx client over our transport. Its limits of time are so long that a busy machine keeps them."""
     transport = PooledTransport(**{"keepalive_expiry": PATIENCE, **options})
     return httpx.AsyncClient(base_url=peer.url, transport=transport, timeout=PATIENCE)
+
+
+def gateway_at(url: str, **options: Any) -> AsyncGateway:
+    """Give the SDK's client of a server."""
+    credentials = UserApiKey("user", "key")
+    return AsyncGateway(url, developer_id="dev", **{"location_id": "loc", "credentials": credentials, **options})
 
 
 def use(http: httpx.AsyncClient, pool: str = "ordinary") -> PoolUse:
