@@ -11,7 +11,7 @@ import attrs
 import httpx
 import pytest
 
-from gateway_async import AsyncGateway, GatewayError, InvalidRequestError, NotSentError
+from gateway_async import AsyncGateway, GatewayError, InvalidRequestError, NotSentError, UserApiKey
 from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.proxy import Proxy
 from gateway_async.sandbox import Sandbox
@@ -191,7 +191,7 @@ async def test_broken_tunnel() -> None:
 def test_invalid_addresses(address: Any) -> None:
     """The option is named, and its value, which may have a password, is not repeated."""
     with pytest.raises(InvalidRequestError) as caught:
-        gateway_at("https://gateway.test", proxy=address)
+        AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"), proxy=address)
     assert caught.value.problems == ('proxy: must be an address such as "http://proxy.example:3128"',)
     assert leaks(caught.value, ["hunter2"], [__file__]) == set()
 
