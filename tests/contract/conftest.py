@@ -8,8 +8,7 @@ import pytest
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import RawClient
-from .record_sides import RecordSide, open_record_sides
-from .two_sides import Side, open_sides
+from .sides import Side, open_sides
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +36,6 @@ def sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, Side]]:
 def side(request: pytest.FixtureRequest, sides: dict[str, Side]) -> Side:
     """One side of the sandbox."""
     return sides[request.param]
-
-
-@pytest.fixture(scope="module")
-def record_sides(sandbox: Sandbox, raw_client: RawClient) -> Iterator[dict[str, RecordSide]]:
-    """Both sides of the sandbox for records without payments, by name."""
-    with open_record_sides(sandbox, raw_client.http) as sides:
-        yield sides
-
-
-@pytest.fixture(params=["HTTP", "SDK"])
-def record_side(request: pytest.FixtureRequest, record_sides: dict[str, RecordSide]) -> RecordSide:
-    """One side of the sandbox for records without payments."""
-    return record_sides[request.param]
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.vendor_tables import read_table
 
 from .raw_client import BANK_ACCOUNT, RawClient
-from .two_sides import Side, Values, refusal
+from .sides import Side, Values, refusal
 
 DAY = 24 * 60 * 60
 ACH: dict[str, Any] = BANK_ACCOUNT | {"payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...}
 STORED: dict[str, Any] = {"account_number": ..., "exp_date": ..., "payment_method": "ach"}
 
 
-@pytest.mark.parametrize(("action", "type_id"), [("debit", 50), ("credit", 40), ("refund", 30)])
+@pytest.mark.parametrize(("action", "type_id"), [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 30)])
 def test_new_payment(side: Side, sandbox: Sandbox, action: str, type_id: int) -> None:
     """Each bank payment starts at 131 with reason 1000 and the fixed approval code; nothing about cards is set."""
     made = _refund(side, sandbox) if action == "refund" else side.pay(action=action, **ACH)

@@ -5,7 +5,7 @@ import pytest
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.vendor_tables import read_table
 
-from .two_sides import Side
+from .sides import Side
 
 INVALID, MISSING = "is invalid", "is missing"
 SUPPORT = range(7)

@@ -16,7 +16,7 @@ from gateway_async.sandbox.simulators.vendor_tables import read_table
 from tests.support.waiting import PATIENCE
 
 from .raw_client import BANK_ACCOUNT, RawClient
-from .two_sides import Side, Values, plain
+from .sides import Side, Values, plain
 
 VISA, AMEX, MASTERCARD, DISCOVER = "4111111111111111", "371449635398431", "5454545454545454", "6011000995500000"
 GOOD_STREET, GOOD_ZIP = "5800 NW 39th AVE", "32606"

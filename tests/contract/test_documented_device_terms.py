@@ -9,9 +9,8 @@ import pytest
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import RawClient
-from .two_sides import Side, Values, refusal
+from .sides import Family, Side, Values, refusal, refused
 from .untyped_records import device_terms as device_terms_fields
-from .untyped_sides import Family, absence, family_of
 
 RESPONSE = {
     *("id", "location_id", "terminal_id", "require_signature", "reason_code_id", "device_term_api_id"),
@@ -20,8 +19,8 @@ RESPONSE = {
 
 
 @pytest.fixture
-def device_terms(side: Side, raw_client: RawClient) -> Family:
-    return family_of(side, raw_client, "deviceterms", "deviceterm", "device_terms_api_id")
+def device_terms(side: Side) -> Family:
+    return Family(side, "deviceterms")
 
 
 @pytest.fixture
@@ -56,12 +55,9 @@ def test_signed_terms(device_terms: Family, raw_client: RawClient, new: dict[str
     assert {*signature} == {"id", "resource_id", "resource", "signature", "created_ts", "modified_ts"}
 
 
-def test_the_signature_is_a_record(
-    side: Side, raw_client: RawClient, device_terms: Family, new: dict[str, Any]
-) -> None:
-    signatures = family_of(side, raw_client, "signatures", "signature")
+def test_the_signature_is_a_record(side: Side, device_terms: Family, new: dict[str, Any]) -> None:
     made = device_terms.create(**new)
-    (found,) = signatures.list(resource="DeviceTerm", resource_id=made["id"])
+    (found,) = side.find("signatures", {"resource": "DeviceTerm", "resource_id": made["id"]})
     assert {field: found[field] for field in made["signature"]} == made["signature"]
 
 
@@ -124,14 +120,14 @@ def test_declined_terms(sandbox: Sandbox, device_terms: Family, show: Any, new: 
     assert exact == [declined["id"]]
 
 
-def test_timeout(sandbox: Sandbox, device_terms: Family, show: Any, new: dict[str, Any]) -> None:
+def test_timeout(sandbox: Sandbox, side: Side, show: Any, new: dict[str, Any]) -> None:
     """After 60 seconds the text is that of the terminal, and the integrator id can be used again."""
     waiting = show(**new)
     sandbox.advance(59)
     assert not waiting.done()
     sandbox.advance(1)
     assert refusal(waiting.result) == {"terminal_id": ["Timeout waiting for Customer"]}
-    assert absence(lambda: device_terms.get_by_api_id(new["device_terms_api_id"])) == 404
+    assert refused(lambda: side.get_by_api_id("deviceterms", new["device_terms_api_id"])).status == 404
     waiting = show(**new)
     sandbox.accept_terms()
     assert waiting.result()["reason_code_id"] == 1000
@@ -152,11 +148,11 @@ def test_unknown_terminal(device_terms: Family, new: dict[str, Any]) -> None:
     }
 
 
-def test_terms_are_read_by_both_ids_with_their_signature(device_terms: Family, new: dict[str, Any]) -> None:
+def test_terms_are_read_by_both_ids_with_their_signature(side: Side, device_terms: Family, new: dict[str, Any]) -> None:
     made = device_terms.create(**new)
     assert device_terms.get(made["id"]) == made
-    assert device_terms.get_by_api_id(new["device_terms_api_id"]) == made
-    assert absence(lambda: device_terms.get("f" * 24)) == 404
+    assert side.get_by_api_id("deviceterms", new["device_terms_api_id"]) == made
+    assert refused(lambda: device_terms.get("f" * 24)).status == 404
 
 
 FILTERS = ["id", "location_id", "terminal_id", "device_terms_api_id", "reason_code_id", "created_ts", "created_user_id"]
@@ -182,7 +178,7 @@ def test_last_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) 
 
 @pytest.mark.parametrize("name", ["require_signature", "device_term_api_id", "terms_conditions"])
 def test_a_list_refuses_other_filters(device_terms: Family, name: str) -> None:
-    assert list(refusal(lambda: {"records": device_terms.list(**{name: "1"})})) == [name]
+    assert list(refusal(lambda: device_terms.list(**{name: "1"}))) == [name]
 
 
 @pytest.mark.parametrize("name", ["created_user", "location", "terminal", "reason_code", "signature"])

@@ -13,7 +13,7 @@ from gateway_async.sandbox.schema.codes import REASONS as TITLES
 from . import calls
 from .documented_codes import REASONS, SOURCES
 from .raw_client import RawClient
-from .two_sides import SdkSide, Side
+from .sides import SdkSide, Side
 
 OF_TRANSACTIONS = [
     "account_vault",

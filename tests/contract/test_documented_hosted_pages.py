@@ -12,7 +12,7 @@ from gateway_async.hosted_forms import hosted_page_url
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import RawClient
-from .two_sides import SdkSide
+from .sides import SdkSide
 
 PATH, WRAPPER = "/v2/hostedpaymentpages", "hostedpaymentpage"
 KEY = "0123456789abcdef0123456789abcdef"

@@ -8,7 +8,7 @@ import pytest
 
 from .documented_records import RECORDS, TERMINAL, USER, DocumentedRecord, Fields
 from .raw_client import RawClient
-from .record_sides import RecordSide, record_refusal
+from .sides import Side, refused
 
 SERIAL = count(1)
 OWN_IDS = {"locations": "location_api_id", "terminals": "terminal_api_id"}
@@ -40,46 +40,46 @@ def each_record(*records: DocumentedRecord) -> list[Any]:
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_create(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_create(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The response, and a later read, have the values that were sent, by a POST or by a PUT."""
     sent = filled({**record.required, **record.once, **record.settable}, ids)
-    made = record_side.create(record.plural, sent)
-    read = record_side.get(record.plural, made["id"])
+    made = side.create(record.plural, sent)
+    read = side.get(record.plural, made["id"])
     changes = filled(record.settable, ids)
-    smallest = record_side.create(record.plural, filled(record.required, ids))
-    changed = record_side.update(record.plural, smallest["id"], changes) if changes else {}
+    smallest = side.create(record.plural, filled(record.required, ids))
+    changed = side.update(record.plural, smallest["id"], changes) if changes else {}
     for name, value in sent.items():
         assert (made[name], read[name]) == (value, value), name
     assert {name: changed[name] for name in changes} == changes
 
 
 @pytest.mark.parametrize("record", having("required"))
-def test_required_field(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_required_field(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """A POST without it names it."""
     for name in record.required:
         sent = {other: value for other, value in filled(record.required, ids).items() if other != name}
-        refused = record_refusal(partial(record_side.create, record.plural, sent))
-        assert (refused.status, list(refused.fields)) == (422, [name])
+        error = refused(partial(side.create, record.plural, sent))
+        assert (error.status, list(error.fields)) == (422, [name])
 
 
 @pytest.mark.parametrize("record", having("invalid"))
-def test_invalid_value(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_invalid_value(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The problem is that of the field."""
     for name, value in [(name, value) for name, values in record.invalid.items() for value in values]:
         sent = filled(record.required, ids) | {name: value}
-        refused = record_refusal(partial(record_side.create, record.plural, sent))
-        assert (refused.status, list(refused.fields)) == (422, [name]), value
+        error = refused(partial(side.create, record.plural, sent))
+        assert (error.status, list(error.fields)) == (422, [name]), value
 
 
 @pytest.mark.parametrize("verb", ["create", "get", "find", "update"])
-def test_secrets(record_side: RecordSide, verb: str) -> None:
+def test_secrets(side: Side, verb: str) -> None:
     """Passwords are never there, and keys are null."""
-    made = record_side.create("users", USER.never_shown)
+    made = side.create("users", USER.never_shown)
     shown: dict[str, Any] = {
         "create": lambda: made,
-        "get": lambda: record_side.get("users", made["id"]),
-        "find": lambda: record_side.find("users", {"id": made["id"]})[0],
-        "update": lambda: record_side.update("users", made["id"], {"first_name": "Ada"}),
+        "get": lambda: side.get("users", made["id"]),
+        "find": lambda: side.find("users", {"id": made["id"]})[0],
+        "update": lambda: side.update("users", made["id"], {"first_name": "Ada"}),
     }
     record = shown[verb]()
     assert (record["user_api_key"], record["user_hash_key"]) == (None, None)
@@ -96,31 +96,31 @@ def test_secret_columns(raw_client: RawClient, name: str) -> None:
 
 
 @pytest.mark.parametrize("record", having("expands"))
-def test_expand(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_expand(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The related record is under the expand's name, or null."""
-    made = record_side.create(record.plural, filled(record.required, ids))
+    made = side.create(record.plural, filled(record.required, ids))
     known = {"created_user": ids["<user>"], "parent": ids["<location>"], "location": ids["<location>"]}
     for name in record.expands:
-        related = record_side.get(record.plural, made["id"], name)[name]
+        related = side.get(record.plural, made["id"], name)[name]
         assert (related["id"] if name in known else None) == known.get(name), name
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_deletion(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_deletion(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The record is gone, also from the list; a second DELETE has the documented status."""
-    made = record_side.create(record.plural, filled(record.required, ids))
-    record_side.delete(record.plural, made["id"])
-    assert record_refusal(lambda: record_side.delete(record.plural, made["id"])).status == record.deleted_again
-    assert record_refusal(lambda: record_side.get(record.plural, made["id"])).status == record.deleted_again
-    assert record_side.find(record.plural, {"id": made["id"]}) == []
-    assert record_refusal(lambda: record_side.delete(record.plural, "f" * 24)).status == 404
+    made = side.create(record.plural, filled(record.required, ids))
+    side.delete(record.plural, made["id"])
+    assert refused(lambda: side.delete(record.plural, made["id"])).status == record.deleted_again
+    assert refused(lambda: side.get(record.plural, made["id"])).status == record.deleted_again
+    assert side.find(record.plural, {"id": made["id"]}) == []
+    assert refused(lambda: side.delete(record.plural, "f" * 24)).status == 404
 
 
 @pytest.mark.parametrize("record", each_record(*RECORDS))
-def test_newest_first(record_side: RecordSide, ids: dict[str, str], record: DocumentedRecord) -> None:
+def test_newest_first(side: Side, ids: dict[str, str], record: DocumentedRecord) -> None:
     """The default order is by descending id, and a page has 20 records."""
-    made = [record_side.create(record.plural, filled(record.required, ids))["id"] for _ in range(2)]
-    found = [each["id"] for each in record_side.find(record.plural, {})]
+    made = [side.create(record.plural, filled(record.required, ids))["id"] for _ in range(2)]
+    found = [each["id"] for each in side.find(record.plural, {})]
     assert found[:2] == made[::-1]
     assert len(found) <= 20
 
@@ -128,38 +128,38 @@ def test_newest_first(record_side: RecordSide, ids: dict[str, str], record: Docu
 @pytest.mark.parametrize(
     ("plural", "name"), [("users", "username"), ("terminals", "serial_number"), ("locations", "name")]
 )
-def test_filter(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+def test_filter(side: Side, ids: dict[str, str], plural: str, name: str) -> None:
     """Every column filters."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     value = f"filter{next(SERIAL)}"
-    made = record_side.create(plural, filled(record.required, ids) | {name: value})
-    assert [each["id"] for each in record_side.find(plural, {name: value})] == [made["id"]]
+    made = side.create(plural, filled(record.required, ids) | {name: value})
+    assert [each["id"] for each in side.find(plural, {name: value})] == [made["id"]]
 
 
-def test_the_terminals_are_filtered_by_location(record_side: RecordSide, ids: dict[str, str]) -> None:
-    made = record_side.create("terminals", filled(TERMINAL.required, ids))
-    found = record_side.find("terminals", {"location_id": ids["<location>"]})
+def test_the_terminals_are_filtered_by_location(side: Side, ids: dict[str, str]) -> None:
+    made = side.create("terminals", filled(TERMINAL.required, ids))
+    found = side.find("terminals", {"location_id": ids["<location>"]})
     assert made["id"] in [each["id"] for each in found]
 
 
 @pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
-def test_empty_id(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+def test_empty_id(side: Side, ids: dict[str, str], plural: str, name: str) -> None:
     """Several records may have it, on create and on update."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     sent = filled(record.required, ids) | {name: ""}
-    made = [record_side.create(plural, sent) for _ in range(2)]
+    made = [side.create(plural, sent) for _ in range(2)]
     assert [each[name] for each in made] == [None, None]
-    named = record_side.update(plural, made[0]["id"], {name: f"mine-{next(SERIAL)}"})
-    assert record_side.update(plural, named["id"], {name: ""})[name] is None
+    named = side.update(plural, made[0]["id"], {name: f"mine-{next(SERIAL)}"})
+    assert side.update(plural, named["id"], {name: ""})[name] is None
 
 
 @pytest.mark.parametrize(("plural", "name"), OWN_IDS.items())
-def test_unique_id(record_side: RecordSide, ids: dict[str, str], plural: str, name: str) -> None:
+def test_unique_id(side: Side, ids: dict[str, str], plural: str, name: str) -> None:
     """The repeated id is refused until the record is deleted."""
     (record,) = (record for record in RECORDS if record.plural == plural)
     sent = filled(record.required, ids) | {name: f"mine-{next(SERIAL)}"}
-    made = record_side.create(plural, sent)
-    refused = record_refusal(lambda: record_side.create(plural, sent))
-    assert refused.fields == {name: [f"{name} already exists in this location"]}
-    record_side.delete(plural, made["id"])
-    assert record_side.create(plural, sent)[name] == sent[name]
+    made = side.create(plural, sent)
+    error = refused(lambda: side.create(plural, sent))
+    assert error.fields == {name: [f"{name} already exists in this location"]}
+    side.delete(plural, made["id"])
+    assert side.create(plural, sent)[name] == sent[name]

@@ -1,47 +1,22 @@
 """Small endpoints, row by row, through raw HTTP and through the SDK: corrected checks, and transactions as files."""
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from gateway_async import AsyncGateway, ValidationError
+from gateway_async import AsyncGateway
 from gateway_async.sandbox import Sandbox
 
 from .calls import CHECK, refused_check, voided_check
 from .raw_client import RawClient
-from .two_sides import SdkSide, Side
+from .sides import SdkSide, Side, refusal
 
 DAY = 24 * 60 * 60
 LIST, FILE = "/v2/transactions", "/custom/tsvtransactions"
-Send = Callable[..., Mapping[str, Any]]
 Read = Callable[..., str]
-
-
-@pytest.fixture(params=["HTTP", "SDK"])
-def act(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Send:
-    """Perform an action on a transaction; return the transaction, or the problems by field."""
-    sdk: SdkSide = sides["SDK"]
-
-    def by_http(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
-        body = {"transaction": fields} if fields or verb == "achupdate" else None
-        response = raw_client.http.post(f"{LIST}/{record_id}/{verb}", json=body).json()
-        found: Mapping[str, Any] = response.get("transaction") or response["errors"]
-        return found
-
-    def by_sdk(record_id: str, verb: str, **fields: Any) -> Mapping[str, Any]:
-        payments = sdk.gateway.resource("transactions", name="transaction", api_id="transaction_api_id")
-        try:
-            record = sdk.portal.call(payments.action, record_id, verb, fields if verb == "achupdate" else None)
-        except ValidationError as error:
-            return {name: list(lines) for name, lines in error.fields.items()}
-        assert record is not None
-        extra: Mapping[str, Any] = record.extra
-        return extra
-
-    return by_http if request.param == "HTTP" else by_sdk
 
 
 @pytest.fixture(params=["HTTP", "SDK"])
@@ -65,16 +40,17 @@ def rows(text: str, *, delimiter: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("sec_code", ["TEL", "POP", "C21"])
-def test_override(side: Side, act: Send, sec_code: str) -> None:
+def test_override(side: Side, sec_code: str) -> None:
     """After reason 1663 a manager's override accepts the payment, without a body."""
     more = {"check_number": "1001", "image_front": "aGk=", "image_back": "aGk=", "track_data": "d072000326d1d2c"}
     more = more if sec_code == "C21" else {"check_number": "1001"}
     check = CHECK | more | {"ach_sec_code": sec_code}
     made = side.pay(**check, transaction_amount="16.63")
     assert (made["status_id"], made["reason_code_id"], made["auth_code"]) == (301, 1663, "")
-    changed = act(made["id"], "override")
+    changed = side.act("transactions", made["id"], "override")
     assert (changed["status_id"], changed["reason_code_id"], changed["transaction_amount"]) == (131, 1000, "16.63")
-    assert act(made["id"], "override") == {"action": ["Action override is not allowed when reason_code_id is 1000."]}
+    problem = refusal(lambda: side.act("transactions", made["id"], "override"))
+    assert problem == {"action": ["Action override is not allowed when reason_code_id is 1000."]}
 
 
 @pytest.mark.parametrize("sec_code", ["WEB", "PPD", "CCD"])
@@ -83,23 +59,27 @@ def test_only_telephone_and_check_payments_need_a_manager(side: Side, sec_code: 
 
 
 @pytest.mark.parametrize("fields", [{"transaction_amount": "13.00"}, {"track_data": "d072000326d100020003000c"}])
-def test_correction(raw_client: RawClient, act: Send, fields: dict[str, str]) -> None:
+def test_correction(raw_client: RawClient, side: Side, fields: dict[str, str]) -> None:
     """The payment is pending again, with the corrected amount or that before the void."""
-    changed = act(voided_check(raw_client), "achupdate", **fields)
+    changed = side.act("transactions", voided_check(raw_client), "achupdate", fields)
     amount = fields.get("transaction_amount", "12.50")
     assert (changed["status_id"], changed["reason_code_id"], changed["void_date"]) == (131, 1000, None)
     assert (changed["transaction_amount"], changed["auth_amount"]) == (amount, amount)
 
 
-def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, act: Send) -> None:
+def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, side: Side) -> None:
     """Only a voided check of the same day is corrected, by a track or an amount."""
     voided, declined, sale = voided_check(raw_client), refused_check(raw_client), raw_client.sale()["id"]
-    assert list(act(voided, "achupdate")) == ["track_data"]
-    assert list(act(voided, "achupdate", transaction_amount="0.00")) == ["transaction_amount"]
-    assert list(act(declined, "achupdate", transaction_amount="1.00")) == ["action"]
-    assert list(act(sale, "achupdate", transaction_amount="1.00")) == ["action"]
+
+    def problems(record_id: str, **fields: str) -> dict[str, list[str]]:
+        return refusal(lambda: side.act("transactions", record_id, "achupdate", fields))
+
+    assert list(problems(voided)) == ["track_data"]
+    assert list(problems(voided, transaction_amount="0.00")) == ["transaction_amount"]
+    assert list(problems(declined, transaction_amount="1.00")) == ["action"]
+    assert list(problems(sale, transaction_amount="1.00")) == ["action"]
     sandbox.advance(DAY)
-    assert act(voided, "achupdate", transaction_amount="1.00") == {
+    assert problems(voided, transaction_amount="1.00") == {
         "action": ["Action achupdate is only allowed on the day of the payment."]
     }
 

@@ -1,14 +1,11 @@
 """The documented test amounts of the mock terminal, row by row, through raw HTTP and through the SDK."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from gateway_async import RouterTransactionCreate
-
 from .raw_client import RawClient
-from .two_sides import SdkSide, plain
+from .sides import Side
 
 BRANDS = {"visa", "mc", "amex", "disc"}
 READ = """
@@ -48,23 +45,11 @@ ENDED = {
 """The text of each amount that ends without a card."""
 
 
-@pytest.fixture(params=["HTTP", "SDK"])
-def pay(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Any:
+@pytest.fixture
+def pay(side: Side, raw_client: RawClient) -> Any:
     """Run a sale of an amount at the mock terminal, and return its values."""
     sale = {"action": "sale", "payment_method": "cc", "terminal_id": raw_client.info.terminal_id}
-
-    def by_http(amount: str) -> Mapping[str, Any]:
-        made: Mapping[str, Any] = raw_client.made(
-            "/v2/routertransactions", "routertransaction", **sale, transaction_amount=amount
-        )
-        return made
-
-    def by_sdk(amount: str) -> Mapping[str, Any]:
-        sdk: SdkSide = sides["SDK"]
-        new = RouterTransactionCreate(action="sale", terminal_id=sale["terminal_id"], transaction_amount=amount)
-        return plain(sdk.portal.call(sdk.gateway.router_transactions.create, new))
-
-    return by_http if request.param == "HTTP" else by_sdk
+    return lambda amount: side.create("routertransactions", sale | {"transaction_amount": amount})
 
 
 def test_chip_amounts(pay: Any) -> None:

@@ -11,8 +11,8 @@ from gateway_async.sandbox.routes import ROUTES
 
 from . import calls
 from .raw_client import RawClient
+from .sides import SdkSide
 from .strategies import CREATED
-from .two_sides import SdkSide
 
 SALE_TAGS = {"tags": ["vip", "tea"]}
 OWN: dict[str, Callable[[RawClient], object]] = {

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +10,29 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from gateway_async.sandbox.simulators.cards import is_routing, passes_luhn, read_card, read_track
 
-from .conftest import Errors, OpenShop, Record, Shop, recorded
-
-ROUTING = "072000326"
-
-
-def test_only_brand_first_six_and_last_four_digits_are_stored(shop: Shop) -> None:
-    response = shop.vault(account_number="5454545454545454", account_holder_name="John Smith")
-    vault = response.json()["accountvault"]
-    assert response.status_code == 201
-    assert (vault["account_type"], vault["first_six"], vault["last_four"]) == ("mc", "545454", "5454")
-    assert "5454545454545454" not in response.text
+from .conftest import BANK_ACCOUNT, Errors, OpenShop, Record, Shop, recorded
 
 
 @pytest.mark.parametrize("kind", ["cc", "ach"])
-def test_a_vault_carries_the_fields_of_the_contract(shop: Shop, kind: str) -> None:
-    sample = recorded(f"accountvault-create-{kind}-response")
-    vault = (shop.vault() if kind == "cc" else bank_account(shop)).json()["accountvault"]
-    assert set(sample) - set(vault) == set()
+def test_new_vault(shop: Shop, kind: str) -> None:
+    """A vault has the fields of the contract, and only the first six and last four digits of its number."""
+    sample, number = recorded(f"accountvault-create-{kind}-response"), "5454545454545454"
+    response = (shop.vault if kind == "cc" else partial(bank_account, shop))(account_number=number)
+    vault = response.json()["accountvault"]
+    assert (response.status_code, set(sample) - set(vault), number in response.text) == (201, set(), False)
+    assert (vault["account_type"], vault["first_six"], vault["last_four"]) == (
+        "mc" if kind == "cc" else "checking",
+        "545454",
+        "5454",
+    )
     assert type(vault["active"]) is type(sample["active"])
-    assert vault["has_recurring"] is sample["has_recurring"]
-    assert vault["routing"] is None
+    assert (vault["has_recurring"], vault["routing"]) == (sample["has_recurring"], None)
 
 
 def bank_account(shop: Shop, **fields: Any) -> httpx.Response:
-    account: Record = {
-        "payment_method": "ach",
-        "account_number": "7009533657",
-        "account_type": "checking",
-        "routing": ROUTING,
-    }
-    account |= {"account_holder_name": "John Smith", "is_company": 0, "exp_date": ...}
-    return shop.vault(**(account | fields))
+    return shop.vault(**BANK_ACCOUNT | {"is_company": 0, "ach_sec_code": ...} | fields)
 
 
 def test_bank_account_mask(shop: Shop) -> None:
@@ -53,24 +44,18 @@ def test_bank_account_mask(shop: Shop) -> None:
 
 def test_bank_account_checks(shop: Shop, errors: Errors) -> None:
     """A routing number has a check digit, an account number is digits, a type is checking or savings."""
-    for field, value in [
-        ("routing", "072000327"),
-        ("routing", "07200032"),
-        ("account_type", "visa"),
-        ("account_number", "12a4"),
-    ]:
-        assert list(errors(bank_account(shop, **{field: value}))) == [field]
+    wrong = {"routing": ["072000327", "07200032"], "account_type": ["visa"], "account_number": ["12a4"]}
+    for field, values in wrong.items():
+        for value in values:
+            assert list(errors(bank_account(shop, **{field: value}))) == [field]
 
 
-def test_card_number_checks(shop: Shop, errors: Errors) -> None:
-    """A card needs a known brand and the right check digit; no response repeats the number."""
+def test_card_checks(shop: Shop, errors: Errors) -> None:
+    """A card needs a known brand, the right check digit and a month; no response repeats the number."""
     for number in ["4111111111111112", "1234567890123456", "4111", "4111-1111-1111-1111"]:
         refused = shop.vault(account_number=number)
         assert errors(refused) == {"account_number": ["Account Number is not a valid card number."]}, number
         assert number not in refused.text
-
-
-def test_an_expiry_is_a_month_and_a_year(shop: Shop, errors: Errors) -> None:
     for exp_date in ["1330", "0030", "12/3", "123"]:
         assert list(errors(shop.vault(exp_date=exp_date))) == ["exp_date"]
 
@@ -84,25 +69,13 @@ def test_empty_texts(shop: Shop, errors: Errors) -> None:
         assert shop.put("accountvault", path, {field: None}).json()["accountvault"][field] is None
 
 
-@pytest.mark.parametrize(
-    "track",
-    [
-        "%B4111111111111111^SMITH/JOHN^3012101000000000?;4111111111111111=30121010000000000000?",
-        ";4111111111111111=3012?",
-    ],
-)
-def test_a_swiped_card_is_read_off_its_track(shop: Shop, track: str) -> None:
-    response = shop.vault(account_number=..., exp_date=..., track_data=track)
-    vault = response.json()["accountvault"]
-    assert (vault["last_four"], vault["exp_date"]) == ("1111", "1230")
-    assert "4111111111111111" not in response.text
-
-
-def test_a_ticket_serves_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
-    vault = shop.vault(**source).json()["accountvault"]
-    assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("amex", "8431", "0931")
-    assert errors(shop.vault(**source)) == {"ticket": ["ticket provided is not valid"]}
+def test_a_swiped_card_is_read_off_its_track(shop: Shop) -> None:
+    both = "%B4111111111111111^SMITH/JOHN^3012101000000000?;4111111111111111=30121010000000000000?"
+    for track in (both, ";4111111111111111=3012?"):
+        response = shop.vault(account_number=..., exp_date=..., track_data=track)
+        vault = response.json()["accountvault"]
+        assert (vault["last_four"], vault["exp_date"]) == ("1111", "1230")
+        assert "4111111111111111" not in response.text
 
 
 def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
@@ -173,24 +146,20 @@ def test_a_bank_account_has_no_address_to_verify(shop: Shop, sandbox: Sandbox) -
     assert checks(shop) == []
 
 
-def test_a_ticket_of_an_unverified_card_stays_valid(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
+def test_ticket(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """A ticket can be used once; that of a card whose verification failed stays valid."""
+    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket("371449635398431", "0931")}
     assert errors(shop.vault(run_avs=1, **source, **DENIED)) == FAILED
-    assert shop.vault(run_avs=1, **source, **GOOD).status_code == 201
-
-
-COMPANY_SEC_CODE: list[tuple[Record, str]] = [
-    ({"is_company": 1}, "CCD"),
-    ({"is_company": 0}, "PPD"),
-    ({"is_company": 1, "ach_sec_code": "WEB"}, "WEB"),
-    ({"is_company": 0, "ach_sec_code": None}, "PPD"),
-]
+    vault = shop.vault(run_avs=1, **source, **GOOD).json()["accountvault"]
+    assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("amex", "8431", "0931")
+    assert errors(shop.vault(**source)) == {"ticket": ["ticket provided is not valid"]}
 
 
 def test_company_sec_code(shop: Shop) -> None:
     """A given SEC code is kept, and a payment from the vault has the vault's."""
-    for fields, code in COMPANY_SEC_CODE:
-        vault = bank_account(shop, **fields).json()["accountvault"]
+    rows = [(1, ..., "CCD"), (0, ..., "PPD"), (1, "WEB", "WEB"), (0, None, "PPD")]
+    for is_company, given, code in rows:
+        vault = bank_account(shop, is_company=is_company, ach_sec_code=given).json()["accountvault"]
         assert vault["ach_sec_code"] == code
         debit = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
         assert debit.json()["transaction"]["ach_sec_code"] == code
@@ -198,38 +167,22 @@ def test_company_sec_code(shop: Shop) -> None:
 
 def test_changed_company(shop: Shop) -> None:
     """A later change of is_company changes a code that was not given; a payment without any code has it."""
-    vault = bank_account(shop).json()["accountvault"]
-    path = f"/v2/accountvaults/{vault['id']}"
+    vault, card = bank_account(shop).json()["accountvault"], shop.vault().json()["accountvault"]
 
-    def change(**fields: Any) -> Any:
-        return shop.put("accountvault", path, fields).json()["accountvault"]["ach_sec_code"]
+    def change(record: Record = vault, **fields: Any) -> Any:
+        changed = shop.put("accountvault", f"/v2/accountvaults/{record['id']}", fields)
+        return changed.json()["accountvault"]["ach_sec_code"]
 
     assert [change(is_company=1), change(title="x"), change(is_company=0)] == ["CCD", "CCD", "PPD"]
     assert [change(ach_sec_code="WEB"), change(is_company=1), change(ach_sec_code=None)] == ["WEB", "WEB", None]
     debit = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
-    assert debit.json()["transaction"]["ach_sec_code"] == "CCD"
-    card = shop.vault().json()["accountvault"]
-    assert (
-        shop.put("accountvault", f"/v2/accountvaults/{card['id']}", {"is_company": 1}).json()["accountvault"][
-            "ach_sec_code"
-        ]
-        is None
-    )
+    assert (debit.json()["transaction"]["ach_sec_code"], change(card, is_company=1)) == ("CCD", None)
 
 
 def test_a_saved_bank_account_keeps_the_sec_code_of_its_payment(shop: Shop) -> None:
     paid = shop.pay_from_bank(save_account=1).json()["transaction"]
     saved = shop.get(f"/v2/accountvaults/{paid['account_vault_id']}").json()["accountvault"]
     assert saved["ach_sec_code"] == "WEB"
-
-
-def test_expiring_in_months_follows_the_clock_and_is_never_negative(shop: Shop, sandbox: Sandbox) -> None:
-    vault = shop.vault(exp_date="1299").json()["accountvault"]
-    path = f"/v2/accountvaults/{vault['id']}"
-    sandbox.advance(366 * 86400)
-    assert shop.get(path).json()["accountvault"]["expiring_in_months"] == vault["expiring_in_months"] - 12
-    sandbox.advance(100 * 366 * 86400)
-    assert shop.get(path).json()["accountvault"]["expiring_in_months"] == 0
 
 
 def test_a_vault_is_changed_but_not_its_account(shop: Shop, errors: Errors) -> None:
@@ -273,3 +226,35 @@ def test_expands_show_the_creator_and_the_merchant_account(shop: Shop) -> None:
         shown = shop.get(f"/v2/accountvaults/{vault['id']}", expand=",".join(names)).json()["accountvault"]
         assert [shown[name]["id"] for name in names] == [shop.info.user_id, product]
         assert vault["created_user_id"] == shop.info.user_id
+
+
+# --- card numbers, tracks and routing numbers
+
+BRANDS = {
+    "4111111111111111": "visa",
+    "4012888888881881": "visa",
+    "5454545454545454": "mc",
+    "6011000995500000": "disc",
+    "371449635398431": "amex",
+}
+
+
+def test_card_numbers() -> None:
+    """The brand is read off the number, and one wrong digit is noticed."""
+    for number, brand in BRANDS.items():
+        assert read_card(number).account_type == brand
+        for place, digit in enumerate(number):
+            assert not passes_luhn(number[:place] + str((int(digit) + 1) % 10) + number[place + 1 :])
+    assert "4111111111111111" not in repr(read_card("4111111111111111", "1230"))
+
+
+def test_a_track_is_checked() -> None:
+    account = read_track("%B371449635398431^SMITH/JOHN ^3109101?")
+    assert (account.last_four, account.account_holder_name, account.exp_date) == ("8431", "SMITH/JOHN", "0931")
+    for track in ["", "4111111111111111", ";4111111111111112=3012?", ";4111111111111111=3013?"]:
+        with pytest.raises(ValueError, match=r"."):
+            read_track(track)
+
+
+def test_a_routing_number_has_a_check_digit() -> None:
+    assert [is_routing(number) for number in ("072000326", "072000327", "07200032", "x" * 9)] == [True, *[False] * 3]

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import httpx
 import pytest
@@ -37,15 +37,13 @@ def test_a_key_is_accepted_wherever_it_is_sent(sandbox: Sandbox) -> None:
 
 def test_a_wrong_key_is_refused(sandbox: Sandbox) -> None:
     for scheme in ["headers", "query", "basic"]:
-        for key in ["wrong", "", "ü"]:
+        for key in ["planted-secret", "", "ü"]:
             headers, query = schemes(sandbox.info, key)[scheme]
             encoded = {name: value.encode() for name, value in headers.items()}
             response = ask(sandbox.info, encoded | {"developer-id": sandbox.developer_id}, query)
-            assert (response.status_code, response.json()["status"], response.json()["name"]) == (
-                401,
-                401,
-                "Unauthorized",
-            ), scheme
+            body = response.json()
+            assert (response.status_code, body["status"], body["name"]) == (401, 401, "Unauthorized"), scheme
+            assert "planted-secret" not in response.text
 
 
 def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
@@ -55,14 +53,8 @@ def test_a_developer_id_is_always_needed(sandbox: Sandbox) -> None:
 
 
 UNREADABLE: list[str | bytes] = [
-    "Basic",
-    "Basic !",
-    "Basic /w==",
-    "Basic OmE=",
-    b"Basic \xff",
-    "Bearer x",
-    b"Bearer \xff",
-    "",
+    *("", "Basic", "Basic !", "Basic /w==", "Basic OmE=", "Bearer x"),
+    *(b"Basic \xff", b"Bearer \xff"),
 ]
 
 
@@ -70,11 +62,6 @@ def test_an_unreadable_authorization_is_refused(sandbox: Sandbox) -> None:
     for authorization in UNREADABLE:
         headers: dict[str, str | bytes] = {"developer-id": sandbox.developer_id, "authorization": authorization}
         assert ask(sandbox.info, headers, {}).status_code == 401, authorization
-
-
-def test_no_refusal_repeats_a_secret(sandbox: Sandbox) -> None:
-    headers, query = schemes(sandbox.info, "planted-secret")["query"]
-    assert "planted-secret" not in ask(sandbox.info, headers | {"developer-id": sandbox.developer_id}, query).text
 
 
 @pytest.fixture
@@ -134,48 +121,33 @@ def test_hash_key_boundary(sandbox: Sandbox) -> None:
     assert ask_signed(sandbox, credentials).status_code == 401
 
 
-@pytest.mark.parametrize(("late", "status"), [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)])
-def test_hash_key_validity(sandbox: Sandbox, late: int, status: int) -> None:
-    """A hash-key is valid 15 minutes before and after its timestamp, by the sandbox's clock."""
-    credentials = signed(sandbox.info, sandbox.now())
-    sandbox.advance(late)
-    assert ask_signed(sandbox, credentials).status_code == status
+def test_hash_key_validity(sandbox: Sandbox) -> None:
+    """A hash-key is valid repeatedly, 15 minutes before and after its timestamp, by the sandbox's clock."""
+    for late, status in [(-890, 200), (0, 200), (890, 200), (-910, 401), (910, 401)]:
+        credentials = signed(sandbox.info, sandbox.now())
+        sandbox.advance(late)
+        assert [ask_signed(sandbox, credentials).status_code for _ in range(2)] == [status] * 2
 
 
-def test_a_hash_key_can_be_sent_repeatedly(sandbox: Sandbox) -> None:
-    credentials = signed(sandbox.info, sandbox.now())
-    assert [ask_signed(sandbox, credentials).status_code for _ in range(3)] == [200, 200, 200]
-
-
-CHANGESS: list[dict[str, str]] = [
-    {"key": "another"},
-    {"hash-key": ""},
-    {"hash-key": "0" * 64},
-    {"user-id": "unknown"},
-    {"user-id": ""},
-    {"timestamp": "1"},
-    {"timestamp": "now"},
-    {"timestamp": ""},
-    {"timestamp": "9" * 400},
-    {"timestamp": "-1"},
+CHANGES: list[dict[str, str]] = [
+    *({"key": "another"}, {"hash-key": ""}, {"hash-key": "0" * 64}),
+    *({"user-id": "unknown"}, {"user-id": ""}),
+    *({"timestamp": timestamp} for timestamp in ("1", "now", "", "9" * 400, "-1")),
 ]
 
 
 def test_a_bad_hash_key_is_refused(sandbox: Sandbox) -> None:
-    for changes in CHANGESS:
+    for changes in CHANGES:
         for send_in in ["headers", "query"]:
             response = ask_signed(sandbox, signed(sandbox.info, sandbox.now(), changes), send_in)
             assert (response.status_code, response.json()["message"]) == (401, "Hash key is invalid"), changes
 
 
-SPELLINGS: list[Callable[[str], str]] = [str.upper, lambda digest: base64.b64encode(bytes.fromhex(digest)).decode()]
-
-
 def test_a_hash_key_is_lower_case_hex(sandbox: Sandbox) -> None:
-    for spelling in SPELLINGS:
-        credentials = signed(sandbox.info, sandbox.now())
-        credentials["hash-key"] = spelling(credentials["hash-key"])
-        assert ask_signed(sandbox, credentials).status_code == 401, spelling
+    credentials = signed(sandbox.info, sandbox.now())
+    digest = credentials["hash-key"]
+    for spelling in (digest.upper(), base64.b64encode(bytes.fromhex(digest)).decode()):
+        assert ask_signed(sandbox, credentials | {"hash-key": spelling}).status_code == 401, spelling
 
 
 def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:

@@ -63,15 +63,6 @@ def batches(shop: Shop) -> Batches:
 # --- reminders
 
 
-def test_default_reminders(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
-    """By default, reminders go out three days before, on the day and seven days after."""
-    invoiced(shop)
-    for _ in range(30):
-        sandbox.advance(DAY)
-    expected = [("before due", midnight(on(7))), ("due", midnight(on(10))), ("after due", midnight(on(17)))]
-    assert sent_messages() == expected
-
-
 def test_a_jump_runs_the_jobs_of_every_day(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
     invoiced(shop)
     invoiced(shop, title="Cake", due_date=on(12).isoformat(), notification_days_after_due_date=1)
@@ -150,33 +141,16 @@ def test_the_clock_runs_into_midnight(
 # --- batches and bank payments
 
 
-def test_settlement(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
-    """A batch settles at midnight with its payments; a payment of the next day starts another batch."""
-    sale = shop.paid()
-    sandbox.advance(DAY)
-    shop.pay()
-    settled = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
-    assert (settled["status_id"], settled["settle_date"]) == (134, on(1).isoformat())
-    assert batches() == [(1, 1), (0, 2)]
-
-
 def test_failed_batch(shop: Shop, sandbox: Sandbox, batches: Batches) -> None:
-    """With 6.30 the first settlement fails; one jump over two midnights does the same."""
-    shop.pay("6.30")
-    sandbox.advance(DAY)
-    assert batches() == [(1, 3)]
-    sandbox.advance(DAY)
-    assert batches() == [(0, 2)]
+    """A batch with 6.30, which fails once, settles in one jump over two midnights."""
     shop.pay("6.30")
     sandbox.advance(40 * DAY)
-    assert batches() == [(0, 2), (0, 2)]
+    assert batches() == [(0, 2)]
 
 
 def test_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
     """From its `effective_date` on a bank payment advances one status each midnight, also in a jump."""
-    bank: Record = {"payment_method": "ach", "action": "debit", "account_number": "12345678", "routing": "072000326"}
-    bank |= {"account_type": "checking", "account_holder_name": "Ada", "ach_sec_code": "WEB", "exp_date": ...}
-    paid = shop.paid(effective_date=on(100).isoformat(), **bank)
+    paid = shop.pay_from_bank(effective_date=on(100).isoformat()).json()["transaction"]
     sandbox.advance(100 * DAY)
     moved = shop.get(f"/v2/transactions/{paid['id']}").json()["transaction"]
     sandbox.advance(100 * DAY)

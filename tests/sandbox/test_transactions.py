@@ -1,6 +1,8 @@
 """Payments: their fields, the issuer's decisions, and protection against a second charge."""
 
 import threading
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -12,17 +14,13 @@ VISA, AMEX = "4111111111111111", "371449635398431"
 
 
 def test_approved_sale(shop: Shop) -> None:
-    """The response is 201 with status 101, reason 1000 and two-decimal amounts."""
+    """The response is 201 with status 101, reason 1000, two-decimal amounts, and the fields of the contract."""
     response = shop.pay("12.5")
     sale = response.json()["transaction"]
     assert (response.status_code, sale["status_id"], sale["type_id"], sale["reason_code_id"]) == (201, 101, 20, 1000)
     assert (sale["transaction_amount"], sale["auth_amount"]) == ("12.50", "12.50")
     assert (sale["entry_mode_id"], sale["trx_source_id"], sale["account_type"]) == ("K", 12, "visa")
-
-
-def test_a_transaction_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    sample = recorded("postback-transaction-create")
-    assert set(sample) - set(shop.paid()) == set()
+    assert set(recorded("postback-transaction-create")) - set(sale) == set()
 
 
 def test_card_actions(shop: Shop) -> None:
@@ -38,13 +36,6 @@ def test_card_actions(shop: Shop) -> None:
         assert (made["type_id"], made["status_id"]) == (type_id, status_id)
 
 
-def test_bank_actions(shop: Shop) -> None:
-    """ACH payments wait for their origination."""
-    for action, type_id in [("sale", 50), ("debit", 50), ("credit", 40), ("refund", 30)]:
-        made = shop.pay_from_bank(action=action).json()["transaction"]
-        assert (made["type_id"], made["status_id"], made["ach_sec_code"]) == (type_id, 131, "WEB")
-
-
 @pytest.mark.parametrize("location_id", [..., None])
 def test_omitted_location(shop: Shop, location_id: object) -> None:
     """A payment is made in the user's own location, from a card and at a terminal; the api id counts there."""
@@ -57,13 +48,9 @@ def test_omitted_location(shop: Shop, location_id: object) -> None:
         assert "transaction_api_id" in pay(transaction_api_id=pay.__name__).json()["errors"]
 
 
-LOCATION_IDS: list[object] = ["", "f" * 24, 1]
-
-
 def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors) -> None:
-    for location_id in LOCATION_IDS:
-        for pay in (shop.pay, shop.at_terminal):
-            assert list(errors(pay(location_id=location_id))) == ["location_id"]
+    for location_id, pay in product(["", "f" * 24, 1], (shop.pay, shop.at_terminal)):
+        assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
 def test_vault_location(shop: Shop, errors: Errors) -> None:
@@ -76,7 +63,8 @@ def test_bank_fields(shop: Shop, errors: Errors) -> None:
     """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
     assert set(errors(shop.pay_from_bank(**dict.fromkeys(names[:3], ...)))) == set(names[:3])
-    assert list(errors(shop.pay_from_bank(ach_sec_code=...))) == ["ach_sec_code"]
+    for code in (..., "ARC", "web"):
+        assert list(errors(shop.pay_from_bank(ach_sec_code=code))) == ["ach_sec_code"]
     vault = shop.vault(**BANK_ACCOUNT, is_company=0).json()["accountvault"]
     paid = shop.pay(action="debit", account_number=..., exp_date=..., account_vault_id=vault["id"])
     assert paid.json()["transaction"]["status_id"] == 131
@@ -88,31 +76,9 @@ def test_an_action_fits_its_payment_method(shop: Shop, errors: Errors) -> None:
         assert list(errors(response)) == ["action"], method
 
 
-def test_trigger_amounts_work_on_vaults(shop: Shop) -> None:
-    vault = shop.vault(account_vault_api_id="v1").json()["accountvault"]
-    for source in ({"account_vault_id": vault["id"]}, {"account_vault_api_id": "v1"}):
-        made = shop.paid("6.16", account_number=..., exp_date=..., **source)
-        assert (made["reason_code_id"], made["account_vault_id"], made["is_accountvault"]) == (1616, vault["id"], True)
-
-
 AMOUNTS: list[object] = [
-    "",
-    "abc",
-    -1,
-    "-1.00",
-    "1.234",
-    0,
-    "0.00",
-    True,
-    None,
-    [1],
-    {},
-    "1e2",
-    1e20,
-    "12345678.90",
-    "123456789",
-    "٣",
-    " 1",
+    *("", "abc", "-1.00", "1.234", "0.00", "1e2", "12345678.90", "123456789", "٣", " 1"),
+    *(-1, 0, 1e20, True, None, [1], {}),
 ]
 
 
@@ -121,31 +87,16 @@ def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors) -> No
         assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
-@pytest.mark.parametrize("pay", ["pay", "at_terminal"])
-def test_missing_amount(shop: Shop, errors: Errors, pay: str) -> None:
-    """0.00 and a missing amount have different messages, on a card and at a terminal."""
-    zero, none = ({"transaction_amount": [f"Transaction Amount {what}"]} for what in MUST)
-    assert errors(getattr(shop, pay)("0.00")) == zero
-    assert errors(getattr(shop, pay)(None)) == errors(getattr(shop, pay)(...)) == none
-
-
-NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund, tipadjust"
-MUST = (f"cannot be 0 for {NEVER_ZERO}.", "cannot be blank.")
-
-
-NUMBER_AMOUNT: list[tuple[object, str]] = [
-    (1, "1.00"),
-    (1.1, "1.10"),
-    ("7", "7.00"),
-    (21.0, "21.00"),
-    ("1234567.89", "1234567.89"),
-]
+def test_missing_amount(shop: Shop, errors: Errors) -> None:
+    """On a card and at a terminal, null is as an omitted amount."""
+    for pay, missing in product((shop.pay, shop.at_terminal), (..., None)):
+        assert errors(pay(missing)) == {"transaction_amount": ["Transaction Amount cannot be blank."]}
 
 
 def test_number_amount(shop: Shop) -> None:
     """Numbers and strings mean the same exact amount."""
-    for amount, spoken in NUMBER_AMOUNT:
-        assert shop.paid(amount)["transaction_amount"] == spoken
+    amounts = {1: "1.00", 1.1: "1.10", "7": "7.00", 21.0: "21.00", "1234567.89": "1234567.89"}
+    assert {amount: shop.paid(amount)["transaction_amount"] for amount in amounts} == amounts
 
 
 def test_two_sources(shop: Shop, errors: Errors) -> None:
@@ -154,45 +105,26 @@ def test_two_sources(shop: Shop, errors: Errors) -> None:
     assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
 
 
-SOURCES = {
-    "ticket": {"account_type": "amex", "entry_mode_id": "K"},
-    "track_data": {"account_type": "mc", "entry_mode_id": "S"},
-    "account_vault_id": {"account_type": "disc", "is_accountvault": True},
-    "account_vault_api_id": {"account_type": "disc", "is_accountvault": True},
-    "previous_transaction_id": {"account_type": "visa", "account_holder_name": "Ada"},
-    "previous_transaction_api_id": {"account_type": "visa", "account_holder_name": "Ada"},
-}
-
-
-@pytest.mark.parametrize(("source", "expected"), SOURCES.items())
-def test_sources(shop: Shop, sandbox: Sandbox, source: str, expected: Record) -> None:
-    """A ticket, a stripe, a vault or an earlier payment can be charged, by id or by api id."""
+def test_sources(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
+    """A ticket, a stripe, a vault or an earlier payment can be charged, by id or by api id; a ticket once."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
-    earlier = shop.paid(transaction_api_id="t1", account_holder_name="Ada")
-    values = {
-        "ticket": sandbox.ticket(AMEX),
-        "track_data": ";5454545454545454=3012?",
-        "account_vault_id": vault["id"],
-        "account_vault_api_id": "v1",
-        "previous_transaction_id": earlier["id"],
-        "previous_transaction_api_id": "t1",
-    }
-    response = shop.pay(account_number=..., exp_date=..., **{source: values[source]})
-    made = response.json()["transaction"]
-    assert (response.status_code, made["status_id"]) == (201, 101)
-    assert {name: made[name] for name in expected} == expected
-    assert "5454545454545454" not in response.text
-
-
-def test_a_ticket_pays_once(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    source = {"account_number": ..., "exp_date": ..., "ticket": sandbox.ticket()}
-    assert shop.pay(**source).status_code == 201
-    assert errors(shop.pay(**source)) == {"ticket": ["ticket provided is not valid"]}
-
-
-def test_an_unknown_or_lower_case_sec_code_is_refused(shop: Shop, errors: Errors) -> None:
-    for code in ("ARC", "web"):
-        assert list(errors(shop.pay_from_bank(ach_sec_code=code))) == ["ach_sec_code"]
+    earlier, ticket = shop.paid(transaction_api_id="t1", account_holder_name="Ada"), sandbox.ticket(AMEX)
+    no_card: Record = {"account_number": ..., "exp_date": ...}
+    sources: list[tuple[Record, Record]] = [
+        ({"ticket": ticket}, {"account_type": "amex", "entry_mode_id": "K"}),
+        ({"track_data": ";5454545454545454=3012?"}, {"account_type": "mc", "entry_mode_id": "S"}),
+        ({"account_vault_id": vault["id"]}, {"account_type": "disc", "is_accountvault": True}),
+        ({"account_vault_api_id": "v1"}, {"account_type": "disc", "is_accountvault": True}),
+        ({"previous_transaction_id": earlier["id"]}, {"account_type": "visa", "account_holder_name": "Ada"}),
+        ({"previous_transaction_api_id": "t1"}, {"account_type": "visa", "account_holder_name": "Ada"}),
+    ]
+    for source, expected in sources:
+        response = shop.pay(**no_card, **source)
+        made = response.json()["transaction"]
+        assert (response.status_code, made["status_id"]) == (201, 101)
+        assert {name: made[name] for name in expected} == expected
+        assert "5454545454545454" not in response.text
+    assert errors(shop.pay(**no_card, ticket=ticket)) == {"ticket": ["ticket provided is not valid"]}
 
 
 def test_recorded_bank_payment(shop: Shop) -> None:
@@ -204,28 +136,9 @@ def test_recorded_bank_payment(shop: Shop) -> None:
     assert {name: made[name] for name in same} == {name: sample[name] for name in same}
 
 
-def test_merchant_account(shop: Shop, errors: Errors) -> None:
-    """An omitted one is the location's; one for the other payment method is refused."""
-    made = shop.paid()
-    assert made["product_transaction_id"] == shop.info.cc_product_transaction_id
+def test_a_merchant_account_for_the_other_payment_method_is_refused(shop: Shop, errors: Errors) -> None:
     wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
-    blank = {"product_transaction_id": ["Product Transaction Id cannot be blank."]}
-    assert errors(shop.pay(product_transaction_id="")) == blank
-
-
-def test_ach_identifier(shop: Shop, errors: Errors) -> None:
-    """P marks a payroll check."""
-    assert shop.paid(ach_identifier="P")["ach_identifier"] == "P"
-    assert "ach_identifier" in errors(shop.pay(ach_identifier="PP"))
-
-
-def test_repeated_api_id(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """A repeated id is refused and the ledger counts one charge."""
-    assert shop.pay(transaction_api_id="t1").status_code == 201
-    expected = {"transaction_api_id": ["transaction_api_id already exists in this location"]}
-    assert errors(shop.pay(transaction_api_id="t1")) == expected
-    assert sandbox.ledger()["charged"] == {"t1": 1}
 
 
 def test_an_api_id_is_taken_while_its_request_waits(
@@ -285,3 +198,69 @@ def test_bank_refund(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     for given in (credit, refund):
         again = shop.pay("1.00", **source, previous_transaction_id=given["id"])
         assert list(errors(again)) == ["previous_transaction_id"]
+
+
+# --- tags, contacts and invoices
+
+
+def edited(shop: Shop, payment: Record, **fields: Any) -> Record:
+    response = shop.act(payment, "edit", **fields)
+    assert response.status_code == 200, response.text
+    after: Record = response.json()["transaction"]
+    return after
+
+
+def test_tags(shop: Shop) -> None:
+    """A new title becomes a tag, a known one is used, and a deleted tag is no longer shown; without tags none are."""
+    known = shop.post("tag", "/v2/tags", {"title": "vip", "location_id": shop.info.location_id}).json()["tag"]
+    sale = shop.paid(tags=["vip", "vip", "new"])
+    assert [(tag["id"] == known["id"], tag["title"]) for tag in sale["tags"]] == [(True, "vip"), (False, "new")]
+    for same in ("vip, new", [{"id": "1", "title": "vip"}, {"title": "new"}]):
+        assert shop.paid(tags=same)["tags"] == sale["tags"]
+    assert [tag["title"] for tag in shop.get("/v2/tags", sort="id").json()["tags"]] == ["vip", "new"]
+    shop.http.delete(f"/v2/tags/{known['id']}")
+    shown = shop.get(f"/v2/transactions/{sale['id']}").json()["transaction"]
+    assert [tag["title"] for tag in shown["tags"]] == ["new"]
+    assert shop.paid(tags="vip")["tags"][0]["id"] != known["id"]
+    assert "tags" not in shop.paid()
+
+
+def test_edit(shop: Shop) -> None:
+    """An edit moves the transaction alone, with its vault, or with the vault's other transactions too."""
+    old, new = shop.info.contact_id, shop.contact().json()["contact"]["id"]
+    vault = shop.vault(contact_id=old).json()["accountvault"]["id"]
+    charge = {"account_vault_id": vault, "account_number": ..., "exp_date": ..., "contact_id": old}
+    earlier, sale, other = shop.paid(**charge), shop.paid(**charge), shop.paid(contact_id=old)
+
+    def contacts() -> list[str]:
+        payments = [shop.get(f"/v2/transactions/{one['id']}").json()["transaction"] for one in (sale, earlier, other)]
+        stored = shop.get(f"/v2/accountvaults/{vault}").json()["accountvault"]
+        return [one["contact_id"] for one in (stored, *payments)]
+
+    edited(shop, sale, contact_id=new)
+    assert contacts() == [old, new, old, old]
+    edited(shop, sale, contact_id=new, move_account_vault=1)
+    assert contacts() == [new, new, old, old]
+    edited(shop, sale, contact_id=new, move_account_vault_transactions=True)
+    assert contacts() == [new, new, new, old]
+
+
+def test_invoice(shop: Shop, errors: Errors) -> None:
+    """A PUT ties a transaction to an invoice, which counts it as a payment once."""
+    invoice, sale = shop.invoice(allow_partial_pay=1).json()["quickinvoice"], shop.paid()
+    assert edited(shop, sale, quick_invoice_id=invoice["id"])["quick_invoice_id"] == invoice["id"]
+    after = shop.get(f"/v2/quickinvoices/{invoice['id']}").json()["quickinvoice"]
+    assert (after["payment_status_id"], after["remaining_balance"]) == (3, "8.50")
+    other = shop.invoice().json()["quickinvoice"]
+    assert set(errors(shop.act(sale, "edit", quick_invoice_id=other["id"]))) == {"quick_invoice_id"}
+    assert "quick_invoice_id" in errors(shop.pay(quick_invoice_id=invoice["id"]))
+
+
+def test_encrypted_swipe(shop: Shop, errors: Errors) -> None:
+    """The sandbox has no keys: it reads plain track data in hexadecimal digits, else takes a test card."""
+    swipe: dict[str, Any] = {"account_number": ..., "exp_date": ..., "e_format": "idtech", "e_serial_number": "0A"}
+    plain = b";5454545454545454=30121010000012345678?".hex()
+    cards = [shop.paid(e_track_data=data, **swipe) for data in (plain, "00ff")]
+    assert [(card["last_four"], card["entry_mode_id"]) for card in cards] == [("5454", "S"), (VISA[-4:], "S")]
+    assert "e_track_data" in errors(shop.pay(e_track_data="x", **swipe))
+    assert "e_format" in errors(shop.pay(e_format="morse"))
