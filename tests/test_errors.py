@@ -47,8 +47,6 @@ from gateway_async.models.transactions import Transaction, TransactionCreate
 from gateway_async.resources.quick_invoices import QUICK_INVOICE
 from gateway_async.resources.transactions import TRANSACTION
 
-CALL = "POST /v2/transactions"
-
 
 def declined() -> Transaction:
     """A transaction that the issuer refused, with something the model does not know."""
@@ -61,116 +59,68 @@ def declined() -> Transaction:
     )
 
 
-EXAMPLES: list[tuple[GatewayError, dict[str, Any], str]] = [
+READ, WRITE = "GET /v2/contacts/1", "POST /v2/transactions"
+UNSENT = {"api_id": "order-7", "sent": {"action": "sale"}, "call": WRITE}
+
+EXAMPLES: list[tuple[type[GatewayError], dict[str, Any], str]] = [
+    (InvalidRequestError, {"problems": ("title: too long", "tax: bad")}, "nothing was sent: title: too long; tax: bad"),
+    (NotSentError, {"reason": "no route", "call": WRITE}, f"{WRITE} was not sent: no route"),
+    (ClientClosedError, {"call": WRITE}, f"{WRITE} was not sent: the client is closed"),
     (
-        InvalidRequestError(["title: too long", "exp_date: is required"]),
-        {"problems": ("title: too long", "exp_date: is required"), "call": ""},
-        "nothing was sent: title: too long; exp_date: is required",
+        NotFoundError,
+        {"status_code": 404, "call": READ, "message": "no such contact"},
+        f"{READ}: not found (404): no such contact",
     ),
     (
-        InvalidRequestError("title: too long"),
-        {"problems": ("title: too long",), "fields": {"title": ("too long",)}},
-        "nothing was sent: title: too long",
+        AuthenticationError,
+        {"status_code": 401, "call": READ, "is_login": True},
+        f"{READ}: the credentials were not accepted (401)",
     ),
     (
-        NotSentError("no route", call=CALL),
-        {"reason": "no route", "call": CALL},
-        "POST /v2/transactions was not sent: no route",
+        ValidationError,
+        {"status_code": 422, "call": WRITE, "fields": {"tax": ("bad", "worse"), "tip": ("no",)}},
+        f"{WRITE}: validation failed (422): tax: bad, worse; tip: no",
     ),
     (
-        ClientClosedError(call=CALL),
-        {"reason": "the client is closed", "call": CALL},
-        "POST /v2/transactions was not sent: the client is closed",
+        DuplicateError,
+        {"status_code": 422, "call": WRITE, "api_id": "order-7", "fields": {"tax": ("already exists",)}},
+        f"{WRITE}: validation failed (422): tax: already exists",
+    ),
+    (RateLimitError, {"status_code": 429, "call": WRITE, "retry_after": 1.5}, f"{WRITE}: too many requests (429)"),
+    (DeadlineExceededError, {"seconds": 30.0, "call": READ}, f"{READ} did not finish within 30 s"),
+    (ConnectionLostError, {"reason": "reset", "call": READ}, f"{READ}: the connection was lost: reset"),
+    (
+        MalformedReplyError,
+        {"path": "$.contact.id", "reason": "missing", "call": READ},
+        f"{READ}: the response cannot be read at $.contact.id: missing",
     ),
     (
-        NotFoundError(404, call="GET /v2/contacts/1", message="no such contact"),
-        {"status_code": 404, "message": "no such contact", "fields": {}, "retry_after": None},
-        "GET /v2/contacts/1: not found (404): no such contact",
+        MismatchedReplyError,
+        {"differences": ("id is 'b', not '1'",), "call": READ},
+        f"{READ}: the response belongs to another request: id is 'b', not '1'",
     ),
     (
-        AuthenticationError(401, call="POST /v2/token", is_login=True),
-        {"status_code": 401, "is_login": True, "is_from_gateway": True},
-        "POST /v2/token: the credentials were not accepted (401)",
+        OutcomeUnknownError,
+        {"reason": "reset", "reached": SendStage.RESPONSE_TRUNCATED, **UNSENT},
+        f"{WRITE} (api id order-7): the outcome is unknown (response truncated): reset",
     ),
     (
-        ValidationError(422, call=CALL, fields={"tax": ("bad", "worse"), "tip": ("no",)}),
-        {"status_code": 422, "message": "", "fields": {"tax": ("bad", "worse"), "tip": ("no",)}},
-        "POST /v2/transactions: validation failed (422): tax: bad, worse; tip: no",
+        MismatchedWriteError,
+        {"differences": ("id is 'b', not 'a'",), **UNSENT},
+        f"{WRITE}: the response belongs to another request: id is 'b', not 'a'",
     ),
     (
-        DuplicateError(422, call=CALL, api_id="order-7", fields={"transaction_api_id": ("already exists",)}),
-        {"status_code": 422, "api_id": "order-7", "fields": {"transaction_api_id": ("already exists",)}},
-        "POST /v2/transactions: validation failed (422): transaction_api_id: already exists",
-    ),
-    (
-        RateLimitError(429, call=CALL, retry_after=1.5),
-        {"status_code": 429, "retry_after": 1.5},
-        "POST /v2/transactions: too many requests (429)",
-    ),
-    (
-        DeadlineExceededError(30.0, call="GET /v2/contacts"),
-        {"seconds": 30.0},
-        "GET /v2/contacts did not finish within 30 s",
-    ),
-    (
-        ConnectionLostError("reset", call="GET /v2/contacts"),
-        {"reason": "reset", "reached": SendStage.SENT},
-        "GET /v2/contacts: the connection was lost: reset",
-    ),
-    (
-        MalformedReplyError("$.contact.id", "missing", call="GET /v2/contacts/1"),
-        {"path": "$.contact.id", "reason": "missing"},
-        "GET /v2/contacts/1: the response cannot be read at $.contact.id: missing",
-    ),
-    (
-        MismatchedReplyError(["id is 'b', not 'a'"], call="GET /v2/contacts/a"),
-        {"differences": ("id is 'b', not 'a'",)},
-        "GET /v2/contacts/a: the response belongs to another request: id is 'b', not 'a'",
-    ),
-    (
-        OutcomeUnknownError(
-            "reset", call=CALL, api_id="order-7", sent={"action": "sale"}, reached=SendStage.RESPONSE_TRUNCATED
-        ),
-        {"reason": "reset", "api_id": "order-7", "sent": {"action": "sale"}, "reached": "response truncated"},
-        "POST /v2/transactions (api id order-7): the outcome is unknown (response truncated): reset",
-    ),
-    (
-        MismatchedWriteError(["id is 'b', not 'a'"], call=CALL, api_id="order-7", sent={"action": "sale"}),
-        {"differences": ("id is 'b', not 'a'",), "api_id": "order-7", "sent": {"action": "sale"}},
-        "POST /v2/transactions: the response belongs to another request: id is 'b', not 'a'",
-    ),
-    (
-        DeclinedError(declined(), reason_code_id=1616, message="NO FUNDS"),
+        DeclinedError,
         {"transaction": declined(), "reason_code_id": 1616, "message": "NO FUNDS"},
         "transaction t1 was declined (reason 1616): NO FUNDS",
     ),
-    (
-        TerminalBusyError("term-1", holder="till 2", call="POST /v2/routertransactions"),
-        {"terminal_id": "term-1", "holder": "till 2"},
-        "terminal term-1 is busy; holder: till 2",
-    ),
-    (
-        LedgerError("payments.db", "the disk is full"),
-        {"location": "payments.db", "reason": "the disk is full", "call": ""},
-        "the ledger payments.db cannot be used: the disk is full",
-    ),
-    (
-        PostbackRefusedError(400, "data.id: missing"),
-        {"status_code": 400, "reason": "data.id: missing", "call": ""},
-        "refused with 400: data.id: missing",
-    ),
-    (
-        InboxError("inbox.db", "the disk is full"),
-        {"location": "inbox.db", "reason": "the disk is full", "call": ""},
-        "the inbox inbox.db cannot be used: the disk is full",
-    ),
-    (
-        JournalError("cards.journal", "the disk is full"),
-        {"location": "cards.journal", "reason": "the disk is full", "call": ""},
-        "the journal cards.journal cannot be used: the disk is full",
-    ),
+    (TerminalBusyError, {"terminal_id": "term-1", "holder": "till 2"}, "terminal term-1 is busy; holder: till 2"),
+    (PostbackRefusedError, {"status_code": 400, "reason": "data.id: missing"}, "refused with 400: data.id: missing"),
+    (LedgerError, {"location": "a.db", "reason": "it is full"}, "the ledger a.db cannot be used: it is full"),
+    (InboxError, {"location": "a.db", "reason": "it is full"}, "the inbox a.db cannot be used: it is full"),
+    (JournalError, {"location": "a.db", "reason": "it is full"}, "the journal a.db cannot be used: it is full"),
 ]
-NAMES = [type(error).__name__ for error, _, _ in EXAMPLES]
+"""Class, arguments, which are attributes, and the message."""
 
 
 def drawn_tree() -> dict[str, str]:
@@ -190,70 +140,68 @@ def classes() -> list[type[GatewayError]]:
     return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
 
 
-def test_the_tree_in_the_docstring_has_every_class() -> None:
+def test_the_docstring_draws_every_class_below_its_parent() -> None:
     assert sorted(drawn_tree()) == sorted(kind.__name__ for kind in classes())
-
-
-def test_each_class_has_the_parent_of_the_drawing() -> None:
     for kind in classes():
         parent = drawn_tree()[kind.__name__]
         assert parent in ({base.__name__ for base in kind.__bases__} if parent else {""})
-
-
-@pytest.mark.parametrize(
-    "error",
-    [InvalidRequestError("tax: bad"), ValidationError(422, fields={"tax": ("bad",)})],
-    ids=["by the client", "by the gateway"],
-)
-def test_field_refusals(error: InvalidFieldsError) -> None:
-    """A web form catches what the client and the gateway refuse, with the messages by field."""
-    assert isinstance(error, InvalidFieldsError)
-    assert error.fields == {"tax": ("bad",)}
-
-
-def test_mismatched_write() -> None:
-    """A mismatched write is caught as a mismatch and as an unknown outcome."""
     assert MismatchedWriteError.__bases__ == (MismatchedReplyError, OutcomeUnknownError)
+
+
+def test_field_refusals() -> None:
+    """A web form catches what the client and the gateway refuse, with the messages by field."""
+    for error in (InvalidRequestError("tax: bad"), ValidationError(422, fields={"tax": ("bad",)})):
+        assert isinstance(error, InvalidFieldsError)
+        assert error.fields == {"tax": ("bad",)}
+
+
+def test_defaults_of_errors_without_facts() -> None:
+    not_found, login = NotFoundError(404), AuthenticationError(401)
+    assert (not_found.message, not_found.fields, not_found.retry_after, login.is_from_gateway) == ("", {}, None, True)
+    assert (ClientClosedError().reason, ConnectionLostError("reset").reached) == (
+        "the client is closed",
+        SendStage.SENT,
+    )
+    assert {LedgerError("a.db", "").call, InvalidRequestError("tax: bad").call} == {""}
+    assert str(SendStage.RESPONSE_TRUNCATED) == "response truncated"
 
 
 def test_the_examples_cover_every_constructor() -> None:
     by_constructor = {kind.__init__ for kind in classes() if "__init__" in vars(kind)}
-    assert {type(error).__init__ for error, _, _ in EXAMPLES} == by_constructor
-
-
-@pytest.mark.parametrize(("error", "facts", "sentence"), EXAMPLES, ids=NAMES)
-def test_facts(error: GatewayError, facts: dict[str, Any], sentence: str) -> None:
-    """The facts of an error are attributes; the message is made from them."""
-    assert {name: getattr(error, name) for name in facts} == facts
-    assert str(error) == sentence
-
-
-@pytest.mark.parametrize("again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])  # noqa: S301  our own bytes
-def test_an_error_survives_pickle_and_copy(again: Callable[[GatewayError], GatewayError]) -> None:
-    for error, facts, sentence in EXAMPLES:
-        copied = again(error)
-        assert type(copied) is type(error)
-        assert {name: getattr(copied, name) for name in facts} == facts
-        assert str(copied) == sentence
+    assert {kind.__init__ for kind, *_ in EXAMPLES} == by_constructor
 
 
 @pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (NotSentError("no route"), "the request was not sent: no route"),
-        (StatusError(302), "the call: the gateway refused (302)"),
-        (DeadlineExceededError(0.25), "the call did not finish within 0.25 s"),
-        (ConnectionLostError("reset"), "the call: the connection was lost: reset"),
-        (MalformedReplyError("$", "not JSON"), "the call: the response cannot be read at $: not JSON"),
-        (MismatchedReplyError(["x"]), "the call: the response belongs to another request: x"),
-        (OutcomeUnknownError("lost"), "the call: the outcome is unknown (sent): lost"),
-        (TerminalBusyError("t"), "terminal t is busy"),
-        (DeclinedError(declined(), reason_code_id=None, message=None), "transaction t1 was declined (reason None)"),
-    ],
+    "again",
+    [lambda error: error, lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy],  # noqa: S301  our own bytes
+    ids=["new", "pickle", "copy", "deepcopy"],
 )
-def test_unknown_facts(error: GatewayError, sentence: str) -> None:
+def test_facts(again: Callable[[GatewayError], GatewayError]) -> None:
+    """The facts of an error are attributes, and the message is made from them; also of a pickled or copied error."""
+    for kind, facts, sentence in EXAMPLES:
+        error = again(kind(**facts))
+        assert type(error) is kind
+        assert {name: getattr(error, name) for name in facts} == facts
+        assert str(error) == sentence
+
+
+UNKNOWN_FACTS = {
+    NotSentError("no route"): "the request was not sent: no route",
+    StatusError(302): "the call: the gateway refused (302)",
+    DeadlineExceededError(0.25): "the call did not finish within 0.25 s",
+    ConnectionLostError("reset"): "the call: the connection was lost: reset",
+    MalformedReplyError("$", "not JSON"): "the call: the response cannot be read at $: not JSON",
+    MismatchedReplyError(["x"]): "the call: the response belongs to another request: x",
+    OutcomeUnknownError("lost"): "the call: the outcome is unknown (sent): lost",
+    TerminalBusyError("t"): "terminal t is busy",
+    DeclinedError(declined(), reason_code_id=None, message=None): "transaction t1 was declined (reason None)",
+}
+
+
+def test_unknown_facts() -> None:
     """An error without a call leaves unknown facts out of its message."""
-    assert str(error) == sentence
+    for error, sentence in UNKNOWN_FACTS.items():
+        assert str(error) == sentence
 
 
 def test_the_fields_of_an_error_are_read_only() -> None:

@@ -49,18 +49,14 @@ def test_routing_number(side: Side, raw_client: RawClient, sandbox: Sandbox, sou
     assert made["routing"] == BANK_ACCOUNT["routing"]
 
 
-def test_void(side: Side) -> None:
-    """A void of the same day sets 201, an amount of zero, and the time."""
-    debit = side.pay(action="debit", **ACH)
+def test_void(side: Side, sandbox: Sandbox) -> None:
+    """A void of the same day sets 201, an amount of zero, and the time; after midnight it is refused."""
+    debit, late = side.pay(action="debit", **ACH), side.pay(action="debit", **ACH)
     voided = side.change(debit, action="void")
     assert (voided["status_id"], voided["reason_code_id"], voided["transaction_amount"]) == (201, 1000, "0.00")
     assert ":" in voided["void_date"]
-
-
-def test_a_void_is_refused_after_midnight(side: Side, sandbox: Sandbox) -> None:
-    debit = side.pay(action="debit", **ACH)
     sandbox.advance(DAY)
-    assert list(refusal(lambda: side.change(debit, action="void"))) == ["action"]
+    assert list(refusal(lambda: side.change(late, action="void"))) == ["action"]
 
 
 def test_the_effective_date_is_today_or_later(side: Side) -> None:
@@ -69,26 +65,26 @@ def test_the_effective_date_is_today_or_later(side: Side) -> None:
 
 
 def test_a_refund_must_be_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
-    for payment in (side.pay(action="debit", **ACH), side.pay(action="credit", **ACH)):
-        refund = STORED | {"previous_transaction_id": payment["id"], "ach_sec_code": "WEB", "action": "refund"}
-        assert list(refusal(partial(side.pay, **refund))) == ["previous_transaction_id"]
+    debit, credit = (side.pay(action=action, **ACH) for action in ("debit", "credit"))
+    refund = STORED | {"ach_sec_code": "WEB", "action": "refund"}
+    for _ in range(3):
+        for payment in (debit, credit):
+            problems = refusal(partial(side.pay, **refund, previous_transaction_id=payment["id"]))
+            assert list(problems) == ["previous_transaction_id"]
+        sandbox.advance(DAY)
+    made = side.pay(**refund, previous_transaction_id=debit["id"])
+    assert (made["status_id"], made["type_id"], made["transaction_amount"]) == (131, 30, "12.50")
 
 
 def test_partial_refund(side: Side, sandbox: Sandbox) -> None:
-    """The bank accepts the full amount only: a part is approved and rejected later."""
-    part = _refund(side, sandbox, transaction_amount="5.00")
-    whole = _refund(side, sandbox)
-    assert (part["status_id"], part["reason_code_id"]) == (131, 1000)
+    """The bank accepts the full amount only: a part is approved and rejected later. A credit gives a part back."""
+    part, whole = _refund(side, sandbox, transaction_amount="5.00"), _refund(side, sandbox)
+    credit = _refund(side, sandbox, action="credit", transaction_amount="5.00", ach_sec_code="CCD")
+    assert (part["status_id"], part["reason_code_id"], credit["type_id"]) == (131, 1000, 40)
     sandbox.advance(4 * DAY)
-    part, whole = side.read(part), side.read(whole)
+    part, whole, credit = side.read(part), side.read(whole), side.read(credit)
     assert (part["status_id"], part["reason_code_id"], part["verbiage"]) == (331, 2119, "Rejected-R19")
-    assert (whole["status_id"], whole["reason_code_id"]) == (134, 1000)
-
-
-def test_a_part_is_given_back_by_a_credit(side: Side, sandbox: Sandbox) -> None:
-    part = _refund(side, sandbox, action="credit", transaction_amount="5.00", ach_sec_code="CCD")
-    sandbox.advance(4 * DAY)
-    assert (part["type_id"], side.read(part)["status_id"]) == (40, 134)
+    assert (whole["status_id"], whole["reason_code_id"], credit["status_id"]) == (134, 1000, 134)
 
 
 NUMBERS = {
@@ -124,11 +120,10 @@ def test_later_return(side: Side, sandbox: Sandbox, code: str, reason: int) -> N
     assert (returned["return_date"] is None) == code.startswith("C")
 
 
-def test_unreturnable(sandbox: Sandbox, raw_client: RawClient) -> None:
+def test_unreturnable(side: Side, sandbox: Sandbox) -> None:
     """A card payment, a payment of today and an unknown code are refused by name."""
-    debit = raw_client.made("/v2/transactions", "transaction", **_plain_debit())
-    sale = raw_client.sale()
-    for payment in (debit, sale):
+    debit = side.pay(action="debit", **ACH)
+    for payment in (debit, side.pay()):
         with pytest.raises(InvalidRequestError, match="it is not with a bank"):
             sandbox.return_payment(payment["id"])
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: code: 'R99'"):
@@ -215,9 +210,9 @@ def test_terminal_fields(
         assert list(refusal(lambda: side.pay(action="credit", **account, **needed))) == ["action"]
 
 
-@pytest.mark.parametrize("sec_code", ["POP", "C21"])
-def test_a_terminal_for_checks_needs_the_track(side: Side, bank_terminal: Any, sec_code: str) -> None:
-    bank_terminal("1110" if sec_code == "POP" else "1610")
+@pytest.mark.parametrize(("sec_code", "terminal"), [("POP", "1110"), ("C21", "1610")])
+def test_a_terminal_for_checks_needs_the_track(side: Side, bank_terminal: Any, sec_code: str, terminal: str) -> None:
+    bank_terminal(terminal)
     check = {**ACH, **CHECK, "ach_sec_code": sec_code, "track_data": ...}
     assert list(refusal(lambda: side.pay(action="debit", **check))) == ["track_data"]
 
@@ -240,10 +235,10 @@ def test_a_test_terminal_refuses_another_sec_code(side: Side, bank_terminal: Any
     assert list(refusal(lambda: side.pay(action="debit", **ACH | {"ach_sec_code": "PPD"}))) == ["ach_sec_code"]
 
 
-@pytest.mark.parametrize("number", ["9910", "1018", "10", "x"])
-def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox, number: str) -> None:
-    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: ach_terminal: "):
-        sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
+def test_an_unknown_test_terminal_is_refused(sandbox: Sandbox) -> None:
+    for number in ("9910", "1018", "10", "x"):
+        with pytest.raises(InvalidRequestError, match=r"^nothing was sent: ach_terminal: "):
+            sandbox.change_product(sandbox.ach_product_transaction_id, ach_terminal=number)
 
 
 @pytest.fixture
@@ -286,19 +281,6 @@ def test_vault_license(side: Side, raw_client: RawClient, fields: dict[str, Any]
         vault_id = response.json()["accountvault"]["id"]
         assert side.pay(action="debit", account_vault_id=vault_id, **STORED)["status_id"] == 131
     assert side.pay()["status_id"] == 101
-
-
-def test_license_setting(side: Side, raw_client: RawClient) -> None:
-    """The merchant account verifies no licenses unless it is set to."""
-    assert side.pay(action="debit", **ACH)["status_id"] == 131
-    assert raw_client.vault(**BANK_ACCOUNT, payment_method="ach", is_company=0, exp_date=...)["id"]
-
-
-def _plain_debit() -> dict[str, Any]:
-    return {name: value for name, value in ACH.items() if value is not ...} | {
-        "action": "debit",
-        "transaction_amount": "12.50",
-    }
 
 
 @pytest.fixture

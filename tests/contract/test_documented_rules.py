@@ -1,11 +1,12 @@
 """The documented rules of amounts, defaults and changes, row by row, through raw HTTP and through the SDK."""
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from gateway_async import CardVaultCreate, ValidationError
+from gateway_async import CardVaultCreate, TransactionCreate, TransactionUpdate, ValidationError
+from gateway_async._wire.validation import problems
 from gateway_async.sandbox import Sandbox
 
 from .raw_client import BANK_ACCOUNT, RawClient
@@ -13,6 +14,7 @@ from .sides import Side, refusal
 
 ACH = BANK_ACCOUNT | {"payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...}
 NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund, tipadjust"
+AMOUNT = {"transaction_amount": "1.00"}
 ZERO = {"transaction_amount": [f"Transaction Amount cannot be 0 for {NEVER_ZERO}."]}
 
 
@@ -40,19 +42,14 @@ def test_zero_terminal(side: Side, raw_client: RawClient, action: str) -> None:
 
 
 def test_zero_refund(side: Side) -> None:
-    """An omitted amount is the rest of the sale, and 0.00 is not."""
+    """An omitted amount is the rest of the sale, and 0.00 is not. A reversal must leave an amount; a void takes all."""
     sale = side.pay()
     back = {"action": "refund", "previous_transaction_id": sale["id"], "account_number": ..., "exp_date": ...}
-    assert refusal(lambda: side.pay(transaction_amount="0.00", **back)) == ZERO
-    assert side.pay(transaction_amount=..., **back)["transaction_amount"] == "12.50"
-
-
-def test_zero_reversal(side: Side) -> None:
-    """A reversal is not in the list, but must leave an amount; a void takes the whole."""
-    payment = side.pay()
-    assert refusal(lambda: side.change(payment, action="partialreversal", transaction_amount="0.00")) == {
+    assert refusal(lambda: side.change(sale, action="partialreversal", transaction_amount="0.00")) == {
         "transaction_amount": ["Transaction Amount must be above 0.00 and less than 12.50."]
     }
+    assert refusal(lambda: side.pay(transaction_amount="0.00", **back)) == ZERO
+    assert side.pay(transaction_amount=..., **back)["transaction_amount"] == "12.50"
 
 
 ALLOWED_ZERO: list[tuple[str, dict[str, Any], int]] = [
@@ -70,12 +67,57 @@ def test_allowed_zero(side: Side, action: str, fields: dict[str, Any], status: i
     assert (made["status_id"], made["transaction_amount"]) == (status, "0.00")
 
 
+CHANGES: list[tuple[str, dict[str, str], str, set[str]]] = [
+    ("authincrement", {}, "transaction_amount: is required when action is authincrement", {"transaction_amount"}),
+    ("partialreversal", {}, "transaction_amount: is required when action is partialreversal", {"transaction_amount"}),
+    ("edit", AMOUNT, "transaction_amount: must not be given when action is edit", {"transaction_amount"}),
+    ("void", {}, "", set()),
+    ("authcomplete", {}, "", set()),
+]
+"""Action of a PUT, its fields, the problem before it is sent, and what the gateway refuses."""
+
+
+@pytest.mark.parametrize(("action", "fields", "problem", "names"), CHANGES)
+def test_changed_amount(
+    raw_client: RawClient, action: Any, fields: dict[str, Any], problem: str, names: set[str]
+) -> None:
+    """Some changes need an amount, and an edit takes none: the SDK says so before it sends."""
+    assert problems(TransactionUpdate(action=action, **fields)) == ([problem] if problem else [])
+    path = f"/v2/transactions/{raw_client.sale(action='authonly')['id']}"
+    assert {*raw_client.put(path, "transaction", {"action": action} | fields).json().get("errors", ())} == names
+
+
+def test_payment_amount(raw_client: RawClient) -> None:
+    """A payment needs an amount, an address check none; the SDK leaves the amount of a refund to the gateway."""
+    card: Any = {"account_number": "4111111111111111", "exp_date": "1230"}
+    for action, account in (("sale", card), ("authonly", card), ("debit", ACH), ("credit", ACH), ("force", card)):
+        fields: dict[str, Any] = {name: value for name, value in account.items() if value is not ...}
+        fields["action"] = action
+        fields |= {"auth_code": "987654"} if action == "force" else {}
+        (problem,) = problems(TransactionCreate(**fields))
+        assert problem.startswith("transaction_amount: ")
+        assert {*raw_client.post("/v2/transactions", "transaction", fields).json()["errors"]} == {"transaction_amount"}
+        assert problems(TransactionCreate(**fields | AMOUNT)) == []
+        made = raw_client.made("/v2/transactions", "transaction", **fields | AMOUNT)
+        assert (made["auth_code"] == "987654") == (action == "force")
+    assert problems(TransactionCreate(action="avsonly", **card)) == []
+    assert problems(TransactionCreate(action="refund", **card)) == []
+    assert problems(TransactionCreate(action="force", **card | AMOUNT)) == [
+        "auth_code: is required when action is force"
+    ]
+    incomplete: list[tuple[dict[str, Any], str]] = [
+        (card | {"action": "refund"}, "transaction_amount"),
+        (card | AMOUNT | {"action": "force"}, "auth_code"),
+    ]
+    for fields, name in incomplete:
+        assert {*raw_client.post("/v2/transactions", "transaction", fields).json()["errors"]} == {name}
+
+
 def test_refunded_sale(side: Side) -> None:
-    """The customer would get more back than was charged; the void is possible once the refund is voided."""
-    sale = side.pay(transaction_amount="12.50")
-    back = side.pay(
-        action="refund", transaction_amount="5.00", previous_transaction_id=sale["id"], account_number=..., exp_date=...
-    )
+    """A void, or a reversal below what was refunded, would give back more than was charged."""
+    sale, reversed_ = side.pay(transaction_amount="12.50"), side.pay(transaction_amount="12.50")
+    part = {"action": "refund", "transaction_amount": "5.00", "account_number": ..., "exp_date": ...}
+    back = side.pay(**part, previous_transaction_id=sale["id"])
     assert refusal(lambda: side.change(sale, action="void")) == {
         "action": ["Action void is not allowed when 5.00 has been refunded."]
     }
@@ -83,20 +125,10 @@ def test_refunded_sale(side: Side) -> None:
     side.change(back, action="void")
     assert side.read(sale, "is_voidable")["is_voidable"] is True
     assert side.change(sale, action="void")["status_id"] == 201
-
-
-@pytest.mark.parametrize(("amount", "accepted"), [("5.00", True), ("4.99", False)])
-def test_reversed_sale(side: Side, amount: str, accepted: bool) -> None:
-    """A partial reversal leaves at least what was refunded."""
-    sale = side.pay(transaction_amount="12.50")
-    side.pay(
-        action="refund", transaction_amount="5.00", previous_transaction_id=sale["id"], account_number=..., exp_date=...
-    )
-    if accepted:
-        assert side.change(sale, action="partialreversal", transaction_amount=amount)["transaction_amount"] == amount
-    else:
-        problems = refusal(lambda: side.change(sale, action="partialreversal", transaction_amount=amount))
-        assert list(problems) == ["transaction_amount"]
+    side.pay(**part, previous_transaction_id=reversed_["id"])
+    reverse = partial(side.change, reversed_, action="partialreversal")
+    assert list(refusal(lambda: reverse(transaction_amount="4.99"))) == ["transaction_amount"]
+    assert reverse(transaction_amount="5.00")["transaction_amount"] == "5.00"
 
 
 @pytest.mark.parametrize(("action", "status"), [("void", 201), ("authcomplete", 101)])
@@ -104,17 +136,6 @@ def test_a_post_to_a_transaction_is_taken_as_the_put(raw_client: RawClient, acti
     payment = raw_client.sale(action="authonly")
     response = raw_client.post(f"/v2/transactions/{payment['id']}", "transaction", {"action": action})
     assert (response.status_code, response.json()["transaction"]["status_id"]) == (200, status)
-
-
-def test_a_bank_refund_is_of_a_settled_debit(side: Side, sandbox: Sandbox) -> None:
-    debit = side.pay(action="debit", **ACH)
-    refund = {"action": "refund", "previous_transaction_id": debit["id"], "account_number": ..., "exp_date": ...}
-    refund |= {"payment_method": "ach", "ach_sec_code": "WEB"}
-    for _ in range(3):
-        assert list(refusal(lambda: side.pay(**refund))) == ["previous_transaction_id"]
-        sandbox.advance(24 * 60 * 60)
-    made = side.pay(**refund)
-    assert (made["status_id"], made["type_id"], made["transaction_amount"]) == (131, 30, "12.50")
 
 
 DEBIT_CARDS = {"visa": "4556773060150333", "mc": "5435815271011988"}
@@ -143,26 +164,26 @@ def test_debit_card(side: Side, raw_client: RawClient, brand: str, source: str) 
     assert made["surcharge_amount"] == "0.00"
 
 
-@pytest.mark.parametrize(
-    ("brand", "source", "prepaid"), [("visa", "D", ""), ("mc", "P", "Y")], ids=["visa", "prepaid mc"]
-)
-def test_bin_info_shows_a_debit_card(raw_client: RawClient, brand: str, source: str, prepaid: str) -> None:
-    body = {"payment_method": "cc", "account_number": DEBIT_CARDS[brand], "exp_date": "1230"}
-    vault = raw_client.made("/v2/accountvaults", "accountvault", **body)
-    sale = raw_client.sale(account_vault_id=vault["id"], account_number=None, exp_date=None)
-    for path in (f"accountvaults/{vault['id']}", f"transactions/{sale['id']}"):
-        info = raw_client.http.get(f"/v2/{path}/bininfo").json()["bininfo"]
-        assert (info["account_fund_source"], info["prepaid_indicator"]) == (source, prepaid)
-        assert info["detail_card_indicator"] == "E"
+BIN_INFO = {"4556773060150333": ("D", ""), "5435815271011988": ("P", "Y"), "4111111111111111": ("C", "")}
 
 
-def test_a_completion_of_the_same_total_needs_no_parts(side: Side) -> None:
-    payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
-    assert side.change(payment, action="authcomplete", transaction_amount="66.80")["reason_code_id"] == 1001
+def test_bin_info(sides: dict[str, Any], raw_client: RawClient) -> None:
+    """The source of the money shows whether the card was a debit or a prepaid card, of vaults and of transactions."""
+    sdk = sides["SDK"]
+    for number, (source, prepaid) in BIN_INFO.items():
+        body = {"payment_method": "cc", "account_number": number, "exp_date": "1230"}
+        vault = raw_client.made("/v2/accountvaults", "accountvault", **body)
+        sale = raw_client.sale(account_vault_id=vault["id"], account_number=None, exp_date=None)
+        for path in (f"accountvaults/{vault['id']}", f"transactions/{sale['id']}"):
+            info = raw_client.http.get(f"/v2/{path}/bininfo").json()["bininfo"]
+            assert (info["account_fund_source"], info["prepaid_indicator"]) == (source, prepaid)
+            assert info["detail_card_indicator"] == "E" or source == "C"
+        assert sdk.portal.call(sdk.gateway.transactions.bin_info, sale["id"]).account_fund_source == source
 
 
-def test_a_completion_of_another_total_needs_its_parts(side: Side) -> None:
-    payment = side.pay(action="authonly", transaction_amount="66.80", **PARTS)
+def test_only_a_completion_of_another_total_needs_its_parts(side: Side) -> None:
+    payment, same = (side.pay(action="authonly", transaction_amount="66.80", **PARTS) for _ in range(2))
+    assert side.change(same, action="authcomplete", transaction_amount="66.80")["reason_code_id"] == 1001
     change = {"action": "authcomplete", "transaction_amount": "33.40"}
     assert set(refusal(lambda: side.change(payment, **change))) == set(PARTS)
     parts = {"subtotal_amount": "30.00", "tax": "2.50", "surcharge_amount": "0.90"}
@@ -170,33 +191,15 @@ def test_a_completion_of_another_total_needs_its_parts(side: Side) -> None:
     assert (completed["transaction_amount"], completed["surcharge_amount"]) == ("33.40", "0.90")
 
 
-@pytest.fixture
-def with_surcharge(sandbox: Sandbox) -> Iterator[None]:
-    """Give the merchant account a surcharge until the test ends."""
+def test_surcharge(side: Side, sandbox: Sandbox) -> None:
+    """A merchant account with a surcharge requires a subtotal, and the parts must add up to the amount."""
     sandbox.change_product(surcharge=True)
-    yield
-    sandbox.change_product(surcharge=False)
-
-
-@pytest.mark.usefixtures("with_surcharge")
-@pytest.mark.parametrize("subtotal", [..., "0.00"])
-def test_a_merchant_account_with_a_surcharge_requires_a_subtotal(side: Side, subtotal: Any) -> None:
-    assert refusal(lambda: side.pay(transaction_amount="66.80", subtotal_amount=subtotal)) == {
-        "subtotal_amount": ["Subtotal amount cannot be empty or 0"]
-    }
-
-
-@pytest.mark.usefixtures("with_surcharge")
-def test_the_parts_must_add_up_to_the_amount(side: Side) -> None:
+    for subtotal in (..., "0.00"):
+        assert refusal(partial(side.pay, transaction_amount="66.80", subtotal_amount=subtotal)) == {
+            "subtotal_amount": ["Subtotal amount cannot be empty or 0"]
+        }
     assert list(refusal(lambda: side.pay(transaction_amount="66.81", **PARTS))) == ["transaction_amount"]
-
-
-def test_bin_info(sides: dict[str, Any], raw_client: RawClient) -> None:
-    """The source of the money shows whether the card was a debit card."""
-    sdk = sides["SDK"]
-    for number, source in {DEBIT_CARDS["visa"]: "D", "4111111111111111": "C"}.items():
-        sale = raw_client.sale(account_number=number)
-        assert sdk.portal.call(sdk.gateway.transactions.bin_info, sale["id"]).account_fund_source == source
+    sandbox.change_product(surcharge=False)
 
 
 def test_failed_verification(sides: dict[str, Any], raw_client: RawClient) -> None:

@@ -49,11 +49,6 @@ async def test_a_typed_postback_reaches_its_handler_and_is_acknowledged() -> Non
     assert [type(each.record) for each in received] == [Transaction]
 
 
-async def test_no_handler() -> None:
-    """A postback that no handler wants is acknowledged, because there is no use in sending it again."""
-    assert await post(receiver(), form()) == (204, "")
-
-
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS", "DELETE", "post"])
 async def test_only_post_is_taken_whatever_the_body(method: str) -> None:
     response = await receiver().receive(method, HEADERS, unread())
@@ -66,79 +61,59 @@ async def unread() -> AsyncIterator[bytes]:
     yield b""
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": basic(password="wrong")}])
-async def test_credentials(headers: dict[str, str]) -> None:
-    """Credentials are checked before the body is read, so that strangers cannot fill the memory."""
-    response = await receiver().receive("POST", headers, unread())
-    assert response.status_code == 401
-    assert response.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
-    assert PASSWORD not in response.body.decode()
-
-
-@pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
-async def test_header_names_are_accepted_in_any_case(name: str) -> None:
-    assert await post(receiver(), form(), {name: basic()}) == (204, "")
-
-
-async def test_a_receiver_may_allow_postbacks_without_credentials() -> None:
+async def test_credentials() -> None:
+    """Header names are accepted in any case; credentials are checked before the body is read, against full memory."""
+    for name in ("authorization", "Authorization", "AUTHORIZATION"):
+        assert await post(receiver(), form(), {name: basic()}) == (204, "")
+    for headers in ({}, {"Authorization": basic(password="wrong")}):
+        response = await receiver().receive("POST", headers, unread())
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == 'Basic realm="postbacks", charset="UTF-8"'
+        assert PASSWORD not in response.body.decode()
     assert await post(PostbackReceiver(allow_unauthenticated=True), form(), {}) == (204, "")
 
 
-@pytest.mark.parametrize("options", [{}, {"username": None, "password": None}])
-async def test_missing_credentials(options: dict[str, Any]) -> None:
-    """Two unset environment variables, for example, are a mistake: anyone could send postbacks."""
-    with pytest.raises(InvalidRequestError, match="allow_unauthenticated=True"):
-        PostbackReceiver(**options)
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({}, "allow_unauthenticated=True"),
+    ({"username": None, "password": None}, "allow_unauthenticated=True"),  # two unset environment variables
+    ({"username": 7, "password": PASSWORD}, "username, password: both must be given"),
+    ({"username": USER, "password": 7}, "username, password: both must be given"),  # in a settings file without quotes
+    (
+        {"username": USER, "password": PASSWORD, "allow_unauthenticated": True},
+        "allow_unauthenticated: not possible with",
+    ),
+    ({"username": USER, "password": PASSWORD, "inbox": "inbox.db"}, "SqliteInbox"),
+    *(
+        ({"username": USER, "password": PASSWORD, name: number}, f"{name}: must be a .*number.* above 0")
+        for name in ("max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds", "max_per_second")
+        for number in (0, -1, float("nan"))
+    ),
+]
 
 
-@pytest.mark.parametrize("options", [{"username": 7, "password": PASSWORD}, {"username": USER, "password": 7}])
-async def test_number_as_password(options: dict[str, Any]) -> None:
-    """A password that a settings file has without quotes is a mistake."""
-    with pytest.raises(InvalidRequestError, match="username, password: both must be given"):
-        PostbackReceiver(**options)
-
-
-async def test_ambiguous_credentials() -> None:
-    """Whether postbacks without credentials are accepted is never in doubt."""
-    with pytest.raises(InvalidRequestError, match="allow_unauthenticated: not possible with"):
-        receiver(allow_unauthenticated=True)
-
-
-async def test_every_wrong_argument_is_named() -> None:
+async def test_wrong_arguments() -> None:
+    """Anyone could send postbacks without credentials, and with no handler at once nothing would be handled."""
+    for options, problem in MISTAKES:
+        with pytest.raises(InvalidRequestError, match=problem):
+            PostbackReceiver(**options)
     with pytest.raises(InvalidRequestError) as caught:
         PostbackReceiver("us:er", PASSWORD, max_bytes=0, inbox="inbox.db", allowed_networks=["nowhere"])  # type: ignore[arg-type]
     assert [*caught.value.fields] == ["max_bytes", "allowed_networks", "username", "inbox"]
 
 
-async def test_refusals() -> None:
-    """A refusal is short, by the name of the field, and without what came."""
+async def test_refusals(caplog: pytest.LogCaptureFixture) -> None:
+    """A refusal is short and without what came. It is a warning where it may be a payment's news."""
+    caplog.set_level(logging.INFO, "gateway_async")
     response = await receiver().receive("POST", HEADERS, chunks(form({"id": {"card": CARD}})))
     assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert response.body == b"data.id: not a text\n"
-
-
-async def test_logged_refusals(caplog: pytest.LogCaptureFixture) -> None:
-    """A refusal is a warning if it may be a payment's news, and not what anybody can cause who finds the address."""
-    caplog.set_level(logging.INFO, "gateway_async")
     for body, headers in ((b"type=UPDATE", HEADERS), (form(), {})):
         await post(receiver(), body, headers)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "postback rejected with 400: data.id: not a text"),
         ("WARNING", "postback rejected with 400: data: must be a record, as a JSON text"),
         ("INFO", "postback rejected with 401: authorization: not the Basic credentials of this receiver"),
     ]
-
-
-async def test_invalid_numbers() -> None:
-    """With no handler at once, for one, nothing would ever be handled."""
-    for name in ["max_bytes", "max_attempts", "concurrency", "handler_seconds", "body_seconds", "max_per_second"]:
-        for number in [0, -1, float("nan")]:
-            with pytest.raises(InvalidRequestError, match=f"{name}: must be a .*number.* above 0"):
-                receiver(**{name: number})
-
-
-async def test_a_file_name_instead_of_an_inbox_shows_what_to_write() -> None:
-    with pytest.raises(InvalidRequestError, match="SqliteInbox"):
-        receiver(inbox="inbox.db")
 
 
 # --- who may send
@@ -157,18 +132,14 @@ async def test_a_peer_outside_the_networks_is_403_despite_credentials() -> None:
     assert (await shop.receive("POST", HEADERS, chunks(form()), "203.0.113.9")).status_code == 204
 
 
-async def test_too_many_postbacks_are_429_and_not_read() -> None:
+async def test_rate() -> None:
+    """Requests without credentials do not use up the rate."""
     shop = receiver(max_per_second=2)
+    for _ in range(50):
+        assert (await post(shop, form(), {}))[0] == 401
     assert [await post(shop, form()) for _ in range(2)] == [(204, "")] * 2
     response = await shop.receive("POST", HEADERS, unread())
     assert (response.status_code, response.headers["retry-after"]) == (429, "1")
-
-
-async def test_requests_without_credentials_do_not_use_up_the_rate() -> None:
-    shop = receiver(max_per_second=1)
-    for _ in range(50):
-        assert (await post(shop, form(), {}))[0] == 401
-    assert (await post(shop, form()))[0] == 204
 
 
 # --- size
@@ -237,62 +208,45 @@ async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
     ]
 
 
-async def test_registering_returns_the_function_unchanged() -> None:
-    async def handle(postback: Postback[Any]) -> None:
-        """A handler."""
+async def test_kinds_of_handlers() -> None:
+    """Registering returns it unchanged."""
 
-    shop = receiver()
-    assert shop.on("contact")(shop.on("transaction", "CREATE")(handle)) is handle
+    class Handler:
+        received = 0
 
+        async def __call__(self, _: Postback[Any]) -> None:
+            self.received += 1
 
-class Callable:
-    """An object that is an async function, too."""
-
-    def __init__(self) -> None:
-        self.received = 0
-
-    async def __call__(self, _: Postback[Any]) -> None:
-        """A handler."""
-        self.received += 1
-
-
-async def test_a_handler_may_be_a_function_method_or_object() -> None:
-    shop, handler = receiver(), Callable()
+    shop, handler = receiver(), Handler()
+    assert shop.on("contact")(shop.on("transaction", "CREATE")(nothing)) is nothing
     shop.on()(handler)
     shop.on()(handler.__call__)
     await post(shop, form())
     assert handler.received == 2
 
 
-async def test_blocking_handler() -> None:
-    """A blocking handler would stop the whole server."""
+async def test_mistaken_handlers() -> None:
+    """A blocking handler would stop the whole server; without parentheses, the function is taken for a resource."""
 
     def handle(postback: Postback[Any]) -> None:
         """Not async."""
 
     with pytest.raises(InvalidRequestError, match=r"async function; it may await anyio\.to_thread\.run_sync"):
         receiver().on()(handle)  # type: ignore[type-var]
-
-
-async def test_missing_parentheses() -> None:
-    """`@receiver.on` would take the function for a resource, and never call it."""
     with pytest.raises(InvalidRequestError, match="parentheses"):
         receiver().on(nothing)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
-@pytest.mark.parametrize("words", [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")])
-async def test_unknown_words(words: tuple[str, ...], caplog: pytest.LogCaptureFixture) -> None:
+async def test_unknown_words(caplog: pytest.LogCaptureFixture) -> None:
     """Unknown words in a registration are logged, because a typing error would silently drop postbacks."""
-    receiver().on(*words)(nothing)
-    (record,) = caplog.records
-    assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
-
-
-async def test_known_words_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    shop = receiver()
-    for words in ((), ("transaction",), ("contact", "DELETE"), (None, "UPDATE")):
-        shop.on(*words)(nothing)
+    for names in ((), ("transaction",), ("contact", "DELETE"), (None, "UPDATE")):
+        receiver().on(*names)(nothing)
     assert caplog.records == []
+    unknown = [("transactions",), ("Transaction",), ("contact", "update"), ("coupon", "CREATE")]
+    for words in unknown:
+        receiver().on(*words)(nothing)
+        record = caplog.records.pop()
+        assert (record.levelno, "unknown value (known: " in record.getMessage()) == (logging.WARNING, True)
 
 
 async def nothing(postback: Postback[Any]) -> None:
@@ -328,15 +282,6 @@ async def test_logged_failure(caplog: pytest.LogCaptureFixture) -> None:
     assert "11e936d6fc3bd9f0a5bfb0e0" in text
     assert "test_receiver.py" in text
     assert (CARD in text, PASSWORD in text, "12.50" in text) == (False, False, False)
-
-
-async def test_failing_handler() -> None:
-    """The response is 500, so that it is sent again, and shows nothing of the failure."""
-    shop, received = receiver(), list[str]()
-    shop.on()(partial(fail, ValueError("no such order: 4711")))
-    shop.on()(partial(note, received, "after"))
-    assert await post(shop, form()) == (500, "a handler failed\n")
-    assert received == ["after"]
 
 
 async def test_failures_of_several_handlers_come_in_a_group() -> None:
@@ -411,13 +356,14 @@ async def test_postbacks_of_no_record_do_not_wait() -> None:
     assert sorted(begun) == ["a", "b"]
 
 
-async def test_locks() -> None:
-    """Unused locks are removed, so that memory does not grow with the records; after failures, too."""
-    shop = receiver()
-    shop.on()(partial(fail, ValueError("one")))
+async def test_failing_handler() -> None:
+    """The response is 500, so that it is sent again, and shows nothing of the failure. No lock of a record is left."""
+    shop, received = receiver(), list[str]()
+    shop.on()(partial(fail, ValueError("no such order: 4711")))
+    shop.on()(partial(note, received, "after"))
     for number in range(5):
-        await post(shop, form(sale(id=str(number))))
-    assert shop._locks._locks == {}
+        assert await post(shop, form(sale(id=str(number)))) == (500, "a handler failed\n")
+    assert (received, shop._locks._locks) == (["after"] * 5, {})
 
 
 # --- parse
@@ -474,9 +420,12 @@ async def test_parse_limits() -> None:
 
 
 async def test_inbox() -> None:
-    """A stored postback is acknowledged before any handler is called; a repeated delivery is acknowledged, too."""
+    """An accepted postback is acknowledged before any handler is called; a repeated delivery is acknowledged, too."""
     inbox = MemoryInbox()
     shop, received = recording_receiver(inbox=inbox)
+    for body, headers in ((b"x", HEADERS), (form(), {})):
+        await post(shop, body, headers)
+    assert inbox.kept == {}
     assert [await post(shop, form(number_of_attempts=str(number))) for number in (1, 2)] == [(204, "")] * 2
     assert [each.record_id for each in inbox.kept.values()] == [sale()["id"]]
     assert received == []
@@ -488,34 +437,17 @@ async def test_failing_inbox(caplog: pytest.LogCaptureFixture) -> None:
     assert "the disk is full" in caplog.text
 
 
-async def test_only_accepted_postbacks_are_stored() -> None:
-    inbox = MemoryInbox()
-    await post(receiver(inbox=inbox), b"x")
-    await post(receiver(inbox=inbox), form(), {})
-    assert inbox.kept == {}
-
-
-async def test_closing() -> None:
-    """The inbox is closed after the work on it has stopped."""
-    inbox = MemoryInbox()
-    async with receiver(inbox=inbox):
-        assert inbox.closed == 0
-    assert inbox.closed == 1
-
-
-async def test_a_receiver_without_an_inbox_can_be_entered() -> None:
-    async with receiver() as shop:
-        assert await post(shop, form()) == (204, "")
-
-
 async def test_double_entry() -> None:
-    """A second worker would close the inbox under the first; one after the other is fine."""
-    shop = receiver()
+    """A second worker would close the inbox under the first; one after the other is fine, and without an inbox."""
+    inbox = MemoryInbox()
+    shop = receiver(inbox=inbox)
     async with shop:
         with pytest.raises(RuntimeError, match="already running"):
             await shop.__aenter__()
-    async with shop:
-        pass
+        assert inbox.closed == 0
+    assert inbox.closed == 1
+    async with receiver() as without_inbox:
+        assert await post(without_inbox, form()) == (204, "")
 
 
 async def test_second_entry(tmp_path: Path) -> None:

@@ -387,7 +387,8 @@ def test_inconsistent_plan(shop: Shop, sandbox: Sandbox) -> None:
         with pytest.raises(InvalidRequestError, match=f"^nothing was sent: {subject}: "):
             sandbox.fault(**plan)
         assert sandbox.faults() == [], wrong
-    valid = {"operation": OPERATION, "fault": "html"}
-    for plan_of_wrong_type in (valid | {"nth": "1"}, valid | {"when": 1}, {"fault": "html"}, []):
+    valid: Record = {"operation": OPERATION, "fault": "html"}
+    malformed: list[object] = [valid | {"nth": "1"}, valid | {"when": 1}, {"fault": "html"}, []]
+    for plan_of_wrong_type in malformed:
         response = shop.http.post("/_sandbox/faults", json=plan_of_wrong_type)
         assert (response.status_code, response.json()["status"]) == (400, 400)

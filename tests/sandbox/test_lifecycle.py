@@ -82,7 +82,7 @@ def test_silent_log(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixtu
 
 
 def test_stopped_sandbox() -> None:
-    """Before and after the block, the attributes of a sandbox raise RuntimeError."""
+    """Before and after the block, the attributes raise RuntimeError; within it, no repr shows a secret."""
     sandbox = Sandbox()
     for _ in range(2):
         with pytest.raises(RuntimeError, match="not running"):
@@ -91,6 +91,9 @@ def test_stopped_sandbox() -> None:
             assert sandbox.base_url.startswith("http://127.0.0.1:")
             with pytest.raises(RuntimeError, match="already"):
                 sandbox.start()
+            shown = f"{sandbox!r} {sandbox.info!r}"
+            for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
+                assert secret not in shown
 
 
 OPTIONS_SUBJECTS: list[tuple[dict[str, Any], str]] = [
@@ -155,13 +158,6 @@ def test_default_address(start: Callable[..., object]) -> None:
     assert inspect.signature(start).parameters["host"].default == "127.0.0.1"
 
 
-def test_no_other_address_is_served_by_default() -> None:
-    with Sandbox() as sandbox:
-        port = httpx.URL(sandbox.base_url).port
-        with pytest.raises(OSError), closing(socket.create_connection(("127.0.0.2", port), timeout=10)):  # noqa: PT011  # systems differ
-            pytest.fail("it listens on every address")
-
-
 @pytest.mark.parametrize(
     ("host", "reached"),
     [
@@ -177,19 +173,15 @@ def test_shown_address(host: str, reached: str) -> None:
         assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
-def test_a_taken_port_is_an_oserror() -> None:
+def test_port() -> None:
+    """No other address is served by default, and a taken port is an OSError."""
     with Sandbox() as sandbox:
         port = httpx.URL(sandbox.base_url).port
         assert port is not None
+        with pytest.raises(OSError), closing(socket.create_connection(("127.0.0.2", port), timeout=10)):  # noqa: PT011  # systems differ
+            pytest.fail("it listens on every address")
         with pytest.raises(OSError, match="in use"), Sandbox(port=port):
             pass
-
-
-def test_no_repr_shows_a_secret() -> None:
-    with Sandbox() as sandbox:
-        shown = f"{sandbox!r} {sandbox.info!r}"
-        for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
-            assert secret not in shown
 
 
 def test_two_sandboxes_have_nothing_in_common(open_shop: OpenShop) -> None:
@@ -220,25 +212,17 @@ def fill(sandbox: Sandbox, shop: Shop) -> None:
     terms = {"location_id": sandbox.location_id, "terminal_id": sandbox.terminal_id, "require_signature": 0}
     shop.post("deviceterm", "/v2/deviceterms", terms | {"terms_conditions": "Tea"})
     shop.at_terminal()
-    add_level3(sandbox, shop)
+    sandbox.change_product(level3_allow=True)
+    line = {"description": "Tea", "product_code": "tea", "quantity": 1, "unit_code": "EAC", "unit_cost": 1}
+    line |= {"tax_amount": 1, "tax_rate": 1, "commodity_code": "tea"}
+    level3 = {"transaction_id": shop.paid()["id"], "level3_data": {"tax_rate": 1, "line_items": [line]}}
+    shop.post("transactionlevel3", "/v2/transactionlevel3s", level3)
+    sandbox.change_product(level3_allow=False)
     shop.post("hostedpaymentpage", "/v2/hostedpaymentpages", {"location_id": sandbox.location_id, "title": "Tea"})
     shop.paylink(email="ada@example.test")
     invoice = shop.invoice(allow_partial_pay=1).json()["quickinvoice"]
     shop.http.post(f"/v2/quickinvoices/{invoice['id']}/files", files={"file[file]": ("a.txt", b"hello")})
     sandbox.pay_quick_invoice(invoice["id"], "20.00")
-
-
-def add_level3(sandbox: Sandbox, shop: Shop) -> None:
-    """Add level 3 data to a sale."""
-    sandbox.change_product(level3_allow=True)
-    line = {"description": "Tea", "product_code": "tea", "quantity": 1, "unit_code": "EAC", "unit_cost": 1}
-    line |= {"tax_amount": 1, "tax_rate": 1, "commodity_code": "tea"}
-    data = {
-        "transaction_id": shop.paid()["id"],
-        "level3_data": {"tax_rate": 1, "line_items": [line]},
-    }
-    shop.post("transactionlevel3", "/v2/transactionlevel3s", data)
-    sandbox.change_product(level3_allow=False)
 
 
 def read_all(sandbox: Sandbox) -> dict[str, list[Record]]:
@@ -274,39 +258,52 @@ def test_a_reset_keeps_the_initial_records_and_first_contact(sandbox: Sandbox, s
     assert left == {name: records for name, records in initial.items() if name != "contacts"}
 
 
-def test_a_missing_column_gets_the_default_of_its_field(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_older_file(tmp_path: Path, open_shop: OpenShop) -> None:
+    """A missing column gets the default of its field, and a user without one a primary location."""
     path = tmp_path / "sandbox.db"
+    missing = {"contacts": "email_trx_receipt company_name", "users": "primary_location_id user_type_id tz"}
     with Sandbox(data=path) as sandbox:
         contact = open_shop(sandbox.info).contact().json()["contact"]
     with closing(sqlite3.connect(path)) as records:
-        for column in ("email_trx_receipt", "company_name"):
-            records.execute(f"ALTER TABLE contacts DROP COLUMN {column}")
+        for table, columns in missing.items():
+            for column in columns.split():
+                records.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         records.commit()
     with Sandbox(data=path) as sandbox:
-        found = open_shop(sandbox.info).get(f"/v2/contacts/{contact['id']}").json()["contact"]
+        shop = open_shop(sandbox.info)
+        found = shop.get(f"/v2/contacts/{contact['id']}").json()["contact"]
+        user = shop.get("/v2/users/me").json()["user"]
+        assert (user["primary_location_id"], user["user_type_id"]) == (sandbox.info.location_id, 200)
     assert found | {"_links": {}} == contact | {"_links": {}}
 
 
-def test_a_user_of_an_older_file_gets_a_primary_location(tmp_path: Path, open_shop: OpenShop) -> None:
-    path = tmp_path / "sandbox.db"
-    with Sandbox(data=path):
+def test_foreign_database(tmp_path: Path) -> None:
+    """A wrong path must not add tables to another program's file."""
+    path = tmp_path / "databases.db"
+    with closing(sqlite3.connect(path)) as databases:
+        databases.execute("CREATE TABLE databases (title TEXT)")
+        databases.commit()
+    before = path.read_bytes()
+    with pytest.raises(sqlite3.DatabaseError, match="another program's"), Sandbox(data=path):
         pass
-    with closing(sqlite3.connect(path)) as records:
-        for column in ("primary_location_id", "user_type_id", "tz"):
-            records.execute(f"ALTER TABLE users DROP COLUMN {column}")
-        records.commit()
-    with Sandbox(data=path) as sandbox:
-        user = open_shop(sandbox.info).get("/v2/users/me").json()["user"]
-        assert (user["primary_location_id"], user["user_type_id"]) == (sandbox.info.location_id, 200)
+    assert path.read_bytes() == before
 
 
-def test_file_in_use(tmp_path: Path) -> None:
-    """A second sandbox is refused for the same file, as is a file that is not a database."""
+def test_unusable_file(tmp_path: Path) -> None:
+    """A second sandbox is refused for the same file, as is a file of something else, or one that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
         pass
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"), Sandbox(data=path):
+        pass
+    path.unlink()
+    with closing(sqlite3.connect(path)) as records:
+        records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
+        records.execute("INSERT INTO settings VALUES ('info', '{}')")
+        records.execute(f"PRAGMA application_id = {_FORMAT.application_id}")
+        records.commit()
+    with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
         pass
 
 
@@ -322,18 +319,6 @@ def test_full_disk(tmp_path: Path) -> None:
     assert ask_sqlite(path, "SELECT name FROM settings") == [("small",)]
 
 
-def test_foreign_database(tmp_path: Path) -> None:
-    """A wrong path must not add tables to another program's file."""
-    path = tmp_path / "databases.db"
-    with closing(sqlite3.connect(path)) as databases:
-        databases.execute("CREATE TABLE databases (title TEXT)")
-        databases.commit()
-    before = path.read_bytes()
-    with pytest.raises(sqlite3.DatabaseError, match="another program's"), Sandbox(data=path):
-        pass
-    assert path.read_bytes() == before
-
-
 def test_order_after_restart(tmp_path: Path, open_shop: OpenShop) -> None:
     """New records are newer than the old ones, even if the clock was far ahead before the restart."""
     made: list[str] = []
@@ -345,17 +330,6 @@ def test_order_after_restart(tmp_path: Path, open_shop: OpenShop) -> None:
             listed = [paylink["id"] for paylink in shop.get("/v2/paylinks").json()["paylinks"]]
             sent = [message["paylink_id"] for message in sandbox.outbox()]
     assert (listed, sent) == (made[::-1], made)
-
-
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "sandbox.db"
-    with closing(sqlite3.connect(path)) as records:
-        records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
-        records.execute("INSERT INTO settings VALUES ('info', '{}')")
-        records.execute(f"PRAGMA application_id = {_FORMAT.application_id}")
-        records.commit()
-    with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
-        pass
 
 
 def test_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None:

@@ -56,21 +56,21 @@ def test_defaults(create: Create, sandbox: Sandbox) -> None:
     assert {name: paylink[name] for name in expected} == expected
 
 
-FIELD_VALUES: list[tuple[str, object]] = [
-    ("amount_due", 0),
-    ("amount_due", "21.001"),
-    ("delivery_method", 4),
-    ("paylink_action", "refund"),
-    ("email", "a@b."),
-    ("expire_date", "soon"),
-    ("status_id", 1),
-    ("active", 0),
-]
+WRONG: dict[str, list[object]] = {
+    "amount_due": [0, "21.001"],
+    "delivery_method": [4],
+    "paylink_action": ["refund"],
+    "email": ["a@b."],
+    "expire_date": ["soon"],
+    "status_id": [1],
+    "active": [0],
+}
 
 
 def test_invalid_values_are_named(shop: Shop, errors: Errors) -> None:
-    for field, value in FIELD_VALUES:
-        assert list(errors(shop.paylink(**{field: value}))) == [field]
+    for field, values in WRONG.items():
+        for value in values:
+            assert list(errors(shop.paylink(**{field: value}))) == [field]
 
 
 def test_phone(shop: Shop, create: Create, errors: Errors) -> None:
@@ -84,31 +84,21 @@ def test_phone(shop: Shop, create: Create, errors: Errors) -> None:
     assert change(shop, paylink, cell_phone=None, delivery_method=1).status_code == 200
 
 
-def test_merchant_accounts(shop: Shop, errors: Errors) -> None:
-    """A bank account takes no cards, and another location's account is unknown here."""
-    info = shop.info
-    crossed = shop.paylink(cc_product_transaction_id=info.ach_product_transaction_id)
-    assert errors(crossed) == {"cc_product_transaction_id": ["cc_product_transaction_id provided is not valid"]}
-    assert list(errors(shop.paylink(ach_product_transaction_id="nowhere"))) == ["ach_product_transaction_id"]
-
-
-def test_removed_accounts(shop: Shop, create: Create, errors: Errors) -> None:
-    """Either merchant account can be removed, but not both."""
+def test_merchant_accounts(shop: Shop, create: Create, errors: Errors) -> None:
+    """Each takes its method, and is this location's. Null stays null, and either can be removed, but not both."""
+    info, cc, ach = shop.info, "cc_product_transaction_id", "ach_product_transaction_id"
+    crossed = shop.paylink(**{cc: info.ach_product_transaction_id})
+    assert errors(crossed) == {cc: ["cc_product_transaction_id provided is not valid"]}
+    assert list(errors(shop.paylink(**{ach: "nowhere"}))) == [ach]
+    for none, other in ((cc, ach), (ach, cc)):
+        paylink = create(**{none: None})
+        assert (paylink[none], paylink[other]) == (None, getattr(info, other))
+    assert errors(shop.paylink(**{cc: None, ach: None})) == {
+        cc: ["One of Cc and Ach Product Transaction Id must be given."]
+    }
     paylink = create()
-    assert (
-        change(shop, paylink, ach_product_transaction_id=None).json()["paylink"]["ach_product_transaction_id"] is None
-    )
-    assert list(errors(change(shop, paylink, cc_product_transaction_id=None))) == ["cc_product_transaction_id"]
-
-
-@pytest.mark.parametrize(("none", "other"), [("cc", "ach"), ("ach", "cc")])
-def test_null_account(shop: Shop, sandbox: Sandbox, create: Create, errors: Errors, none: str, other: str) -> None:
-    """Null stays null: only an omitted merchant account gets the default of the location."""
-    names = {method: f"{method}_product_transaction_id" for method in (none, other)}
-    paylink = create(**{names[none]: None})
-    assert (paylink[names[none]], paylink[names[other]]) == (None, getattr(sandbox, names[other]))
-    problem = {"cc_product_transaction_id": ["One of Cc and Ach Product Transaction Id must be given."]}
-    assert errors(shop.paylink(**dict.fromkeys(names.values()))) == problem
+    assert change(shop, paylink, **{ach: None}).json()["paylink"][ach] is None
+    assert list(errors(change(shop, paylink, **{cc: None}))) == [cc]
 
 
 def test_own_id(shop: Shop) -> None:

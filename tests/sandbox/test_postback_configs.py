@@ -49,12 +49,9 @@ def test_defaults(configure: Create) -> None:
     assert (config["expands"], config["product_transaction_id"]) == (None, None)
 
 
-SPELLINGS: list[object] = [1, "1", True, 0, "0", False]
-
-
 def test_flags(shop: Shop, configure: Create) -> None:
     """A flag has the type in which it was sent, then and later."""
-    for spelling in SPELLINGS:
+    for spelling in (1, "1", True, 0, "0", False):
         for flag in ["on_create", "on_update", "on_delete", "is_active"]:
             config = configure(**{flag: spelling}).json()["postbackconfig"]
             changed = shop.put("postbackconfig", f"{PATH}/{config['id']}", {"expands": ""}).json()["postbackconfig"]
@@ -74,57 +71,38 @@ def test_resources(shop: Shop, configure: Create, errors: Errors, resource: str)
     assert errors(configure(resource=resource, product_transaction_id="nowhere")) == unknown
 
 
-FIELD_VALUES: list[tuple[str, object]] = [
-    ("resource", "paylink"),
-    ("resource", "Contact"),
-    ("resource", ""),
-    ("resource", ...),
-    ("url", "ftp://127.0.0.1/"),
-    ("url", "127.0.0.1/receiver"),
-    ("url", "https://"),
-    ("url", "https://127.0.0.1:port/"),
-    ("url", "https://[::1/"),
-    ("url", "https://127.0.0.1/a b"),
-    ("url", "https://127.0.0.1/\r\nx: y"),
-    ("url", ""),
-    ("url", ...),
-    ("location_id", ...),
-    ("on_create", 2),
-    ("on_delete", "yes"),
-    ("is_active", 1.0),
-    ("format", "json"),
-    ("number_of_attempts", 0),
-    ("number_of_attempts", 101),
-    ("number_of_attempts", -1),
-    ("attempt_interval", 86_401),
-    ("attempt_interval", "soon"),
-    ("expands", "contact,nothing"),
-    ("basic_auth_username", "a:b"),
-    ("basic_auth_password", 7),
-    ("created_ts", 1),
-]
+WRONG: dict[str, list[object]] = {
+    "resource": ["paylink", "Contact", "", ...],
+    "url": [
+        *("ftp://127.0.0.1/", "127.0.0.1/receiver", "https://", "https://127.0.0.1:port/", "https://[::1/"),
+        *("https://127.0.0.1/a b", "https://127.0.0.1/\r\nx: y", "", ...),
+    ],
+    "location_id": [...],
+    "on_create": [2],
+    "on_delete": ["yes"],
+    "is_active": [1.0],
+    "format": ["json"],
+    "number_of_attempts": [0, 101, -1],
+    "attempt_interval": [86_401, "soon"],
+    "expands": ["contact,nothing"],
+    "basic_auth_username": ["a:b"],
+    "basic_auth_password": [7],
+    "created_ts": [1],
+}
+RIGHT: dict[str, list[object]] = {
+    "url": ["http://127.0.0.1:8080/receiver?key=1"],
+    "number_of_attempts": [1, 100],
+    "attempt_interval": [0, 299, 86_400],  # shorter than in production
+    "format": ["api-default"],
+    "expands": ["location,tags,changelogs"],
+}
 
 
-def test_a_422_names_only_the_invalid_field(configure: Create, errors: Errors) -> None:
-    for field, value in FIELD_VALUES:
+def test_values(configure: Create, errors: Errors) -> None:
+    """Bounds are included; a 422 names only the invalid field."""
+    for field, value in ((field, value) for field, values in WRONG.items() for value in values):
         assert list(errors(configure(**{field: value}))) == [field]
-
-
-VALID_VALUES: list[tuple[str, object]] = [
-    ("url", "http://127.0.0.1:8080/receiver?key=1"),
-    ("number_of_attempts", 1),
-    ("number_of_attempts", 100),
-    ("attempt_interval", 0),
-    ("attempt_interval", 299),
-    ("attempt_interval", 86_400),
-    ("format", "api-default"),
-    ("expands", "location,tags,changelogs"),
-]
-
-
-def test_valid_values(configure: Create) -> None:
-    """Bounds are included; an interval may be shorter than in production."""
-    for field, value in VALID_VALUES:
+    for field, value in ((field, value) for field, values in RIGHT.items() for value in values):
         response = configure(**{field: value})
         assert (response.status_code, response.json()["postbackconfig"][field]) == (201, value)
 

@@ -89,17 +89,8 @@ def test_every_page(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configu
     assert stored - families == {FILE_CONTENT.plural, "receipts"}
 
 
-def test_counts(shop: Shop, browser: httpx.Client) -> None:
-    """The first page counts the records of a family, and the deleted ones by themselves."""
-    for _ in range(3):
-        tag = created(shop.post("tag", "/v2/tags", {"title": "VIP", "location_id": shop.info.location_id}))
-    shop.http.delete(f"/v2/tags/{tag['id']}")
-    card = open_page(browser, "/records").partition(">Tags<")[2].partition("</li>")[0]
-    assert ">2<" in card
-    assert "1 deleted" in card
-
-
-def test_a_list_has_pages(sandbox: Sandbox, browser: httpx.Client) -> None:
+def test_lists(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
+    """The first page counts the records of a family, and the deleted ones, which are still shown and marked."""
     sandbox.add_vaults(51)
     first, second = (open_page(browser, f"/records/accountvaults?page={number}") for number in (1, 2))
     ids = re.findall(r"/records/accountvaults/(\w+)", first + second)
@@ -107,6 +98,12 @@ def test_a_list_has_pages(sandbox: Sandbox, browser: httpx.Client) -> None:
     assert ids == sorted(ids, reverse=True)
     assert "Page 1 of 2" in first
     assert "Show the first" in open_page(browser, "/records/accountvaults?page=3")
+    deleted = created(shop.vault())["id"]
+    shop.http.delete(f"/v2/accountvaults/{deleted}")
+    card = open_page(browser, "/records").partition(">Account vaults<")[2].partition("</li>")[0]
+    assert [text in card for text in (">51<", "1 deleted")] == [True, True]
+    assert ">Deleted<" in open_page(browser, "/records/accountvaults")
+    assert "Deleted at" in open_page(browser, f"/records/accountvaults/{deleted}")
 
 
 @pytest.mark.parametrize("page", ["/records", "/records/transactions"])
@@ -121,30 +118,14 @@ def test_search(shop: Shop, browser: httpx.Client, page: str) -> None:
     assert "No record has" in open_page(browser, f"{page}?q=unknown")
 
 
-def test_a_deleted_record_is_still_shown_and_marked(shop: Shop, browser: httpx.Client) -> None:
-    contact = created(shop.contact())
-    shop.http.delete(f"/v2/contacts/{contact['id']}")
-    assert ">Deleted<" in open_page(browser, "/records/contacts")
-    assert "Deleted at" in open_page(browser, f"/records/contacts/{contact['id']}")
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/records/x",
-        "/records/filecontents",
-        "/records/contacts/x",
-        "/records/x/y",
-        "/records/transactions/%3Cscript%3E",
-    ],
-)
-def test_unknown_records(browser: httpx.Client, path: str) -> None:
+def test_unknown_records(browser: httpx.Client) -> None:
     """An unknown family or record is a 404."""
-    assert "not found" in open_page(browser, path, 404)
+    for path in ("x", "filecontents", "contacts/x", "x/y", "transactions/%3Cscript%3E"):
+        assert "not found" in open_page(browser, f"/records/{path}", 404)
 
 
 def test_transitions(shop: Shop, browser: httpx.Client) -> None:
-    """A record shows its state, and only the transitions that are possible for it."""
+    """A record shows its state, and only the transitions that are possible for it; a voided sale its former amount."""
     sale = created(shop.pay(action="authonly"))
     page = open_page(browser, f"/records/transactions/{sale['id']}")
     assert 'title="status_id 102">Authorized<' in page
@@ -159,6 +140,11 @@ def test_transitions(shop: Shop, browser: httpx.Client) -> None:
     page = open_page(browser, f"/records/transactions/{declined['id']}")
     assert 'title="status_id 301, reason_code_id 1616">Declined: Insufficient funds<' in page
     assert "What can happen next" not in page
+    voided = created(shop.pay("7.50"))
+    shop.act(voided, "void")
+    for path in ("/records/transactions", f"/records/transactions/{voided['id']}", f"/records?q={voided['id']}"):
+        page = open_page(browser, path)
+        assert ("$7.50" in page, ">Voided<" in page) == (True, True)
 
 
 def test_links_lead_both_ways(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
@@ -190,15 +176,6 @@ def test_json(shop: Shop, browser: httpx.Client) -> None:
 
 def read_amounts(page: str) -> list[str]:
     return re.findall(r'class="number">(\$[0-9.]+)<', page)
-
-
-def test_voided_sale(shop: Shop, browser: httpx.Client) -> None:
-    """Its list and its page show the amount that a voided sale had, with the state beside it."""
-    sale = created(shop.pay("12.50"))
-    shop.act(sale, "void")
-    for path in ("/records/transactions", f"/records/transactions/{sale['id']}", f"/records?q={sale['id']}"):
-        page = open_page(browser, path)
-        assert ("$12.50" in page, ">Voided<" in page) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -279,19 +256,8 @@ def test_currency(open_shop: OpenShop) -> None:
             assert (path, "EUR 12.50" in page or "EUR 25.00" in page, "$" in page) == (path, True, False)
 
 
-def test_overview(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
-    """Planned faults are counted, and an id that was charged twice raises an alarm."""
-    browser.post("/_sandbox/faults", json={"operation": "GET /v2/tags", "fault": "empty"})
-    for each in (shop, neighbor):
-        each.pay(transaction_api_id="twice")
-    page = open_page(browser, "/")
-    assert read_figures(page)["Planned faults"] == ("1", "/faults")
-    assert "1 id moved money more than once." in page
-    assert "/_sandbox/faults" not in page
-
-
 def test_alarm(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
-    """An id with more than one effect is shown first, and raises an alarm."""
+    """An id with more than one effect is shown first, and raises an alarm, also on the first page."""
     assert "No payment with an integrator id" in open_page(browser, "/ledger")
     shop.pay(transaction_api_id="twice")
     shop.pay("6.16", transaction_api_id="declined")
@@ -304,6 +270,11 @@ def test_alarm(shop: Shop, neighbor: Shop, browser: httpx.Client) -> None:
     assert 'role="alert"' in page
     assert "1 id has more than one effect." in page
     assert page.index("<code>twice</code>") < page.index("<code>once</code>")
+    browser.post("/_sandbox/faults", json={"operation": "GET /v2/tags", "fault": "empty"})
+    page = open_page(browser, "/")
+    assert read_figures(page)["Planned faults"] == ("1", "/faults")
+    assert "1 id moved money more than once." in page
+    assert "/_sandbox/faults" not in page
 
 
 def test_batch_buttons(shop: Shop, browser: httpx.Client) -> None:
@@ -330,18 +301,12 @@ def test_failed_batch(shop: Shop, browser: httpx.Client) -> None:
     assert ">Settled<" in press(browser, batch, "settle").text
 
 
-@pytest.mark.parametrize("step", ["2", "4", "x", "", "²", "9" * 5000])
-def test_impossible_step(shop: Shop, browser: httpx.Client, step: str) -> None:
-    """A step that the state of a batch does not allow is refused on the page."""
+def test_refused_step(shop: Shop, browser: httpx.Client) -> None:
+    """A step that the state does not allow, an unknown batch, a wrong token and another page's form are refused."""
     batch = created(shop.pay())["transaction_batch_id"]
-    response = press(browser, batch, step)
-    assert response.status_code == 422
-    assert 'role="alert"' in response.text
-
-
-def test_form_token(shop: Shop, browser: httpx.Client) -> None:
-    """An unknown batch is a 404; a form without its token, or from another page, is refused."""
-    batch = created(shop.pay())["transaction_batch_id"]
+    for step in ("2", "4", "x", "", "²", "9" * 5000):
+        response = press(browser, batch, step)
+        assert (response.status_code, 'role="alert"' in response.text) == (422, True)
     assert press(browser, "unknown", "settle").status_code == 404
     assert press(browser, batch, "settle", csrf_token="wrong").status_code == 403
     assert browser.post(f"/batches/{batch}", data={"step": "settle"}, headers={"origin": "http://x"}).status_code == 403
@@ -384,16 +349,8 @@ def test_unchanged_flags(sandbox: Sandbox, browser: httpx.Client) -> None:
     assert [shown[name] for name in names] == [True, True, False, False]
 
 
-def test_a_card_number_in_a_wrong_field_is_masked(shop: Shop, browser: httpx.Client) -> None:
-    path = f"/records/accountvaults/{created(shop.vault())['id']}"
-    refused = run(browser, path, "update_card", card="", exp_date="5454545454545454")
-    assert refused.status_code == 422
-    assert read_fields(refused.text, "update_card")["exp_date"] == "************5454"
-    assert "5454545454545454" not in refused.text
-
-
 def test_refused_control(shop: Shop, browser: httpx.Client) -> None:
-    """The form comes back with the problem, and with what was entered as text."""
+    """The form comes back with the problem, and with what was entered as text; a card number in it is masked."""
     path = f"/records/transactions/{created(shop.pay())['id']}"
     response = run(browser, path, "return_payment", code=ATTACK)
     assert (response.status_code, "code: " in response.text, "<img" in response.text) == (422, True, False)
@@ -402,3 +359,7 @@ def test_refused_control(shop: Shop, browser: httpx.Client) -> None:
     assert response.status_code == 422
     assert "control: must be one of isolate_payment, return_payment." in response.text
     assert run(browser, path, "return_payment", csrf_token="wrong").status_code == 403
+    path = f"/records/accountvaults/{created(shop.vault())['id']}"
+    refused = run(browser, path, "update_card", card="", exp_date="5454545454545454")
+    assert (refused.status_code, "5454545454545454" in refused.text) == (422, False)
+    assert read_fields(refused.text, "update_card")["exp_date"] == "************5454"

@@ -18,8 +18,8 @@ API_IDS = {
     "paylink": "paylink_api_id",
     "transaction": "transaction_api_id",
 }
-TEXTS = {"contact": "city", "accountvault": "title", "quickinvoice": "title", "paylink": "description"}
-"""A text that a PUT may change, of each type whose records can be deleted."""
+DELETABLE = ("contact", "accountvault", "quickinvoice", "paylink")
+"""The types whose records can be deleted."""
 CHANGEABLE = ("contact", "accountvault", "paylink")
 """The types whose api id a PUT may change."""
 VERBS = {"quickinvoice": ["reopen", "resend"], "paylink": ["resend"]}
@@ -49,38 +49,30 @@ def test_a_record_is_created_and_read_again(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_unique_api_id(shop: Shop, neighbor: Shop, errors: Errors, noun: str, field: str) -> None:
-    """A second record with the same api id is refused; another location may use it."""
-    first = make(shop, noun, **{field: "137"})
-    assert errors(make(shop, noun, **{field: "137"})) == {field: [f"{field} already exists in this location"]}
-    assert (first.status_code, make(neighbor, noun, **{field: "137"}).status_code) == (201, 201)
-
-
-def test_empty_api_id(shop: Shop) -> None:
-    """Several records may have the empty api id; they show null, as records without one do."""
-    for noun, field in API_IDS.items():
-        for empty in ("", "", None):
-            created = make(shop, noun, **{field: empty})
-            assert (created.status_code, created.json()[noun][field]) == (201, None)
-
-
-def test_an_empty_api_id_removes_it(shop: Shop) -> None:
-    for noun, field in [(noun, API_IDS[noun]) for noun in CHANGEABLE]:
-        record = make(shop, noun, **{field: "137"}).json()[noun]
-        changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
-        assert (changed.status_code, changed.json()[noun][field]) == (200, None)
-        assert make(shop, noun, **{field: "137"}).status_code == 201
-
-
-@pytest.mark.parametrize(("noun", "field"), API_IDS.items())
-def test_api_id_filter(shop: Shop, noun: str, field: str) -> None:
-    """A filter matches substrings, a lookup by path is exact."""
+def test_api_id(shop: Shop, neighbor: Shop, errors: Errors, noun: str, field: str) -> None:
+    """An api id is unique in its location. A filter matches substrings, a lookup by path is exact."""
     for name in ("1", "12"):
-        make(shop, noun, **{field: name})
+        assert make(shop, noun, **{field: name}).status_code == 201
+    assert errors(make(shop, noun, **{field: "12"})) == {field: [f"{field} already exists in this location"]}
+    assert make(neighbor, noun, **{field: "12"}).status_code == 201
     listed = shop.get(f"/v2/{noun}s", **{field: "1"}).json()[f"{noun}s"]
     assert [one[field] for one in listed] == ["12", "1"]
     found = shop.get(f"/v2/{noun}s/1", api_id=1, location_id=shop.info.location_id).json()[noun]
     assert found[field] == "1"
+
+
+def test_empty_api_id(shop: Shop) -> None:
+    """Several records may have the empty api id, which is shown as null; a PUT removes an id by it."""
+    for noun, field in API_IDS.items():
+        for empty in ("", "", None):
+            created = make(shop, noun, **{field: empty})
+            assert (created.status_code, created.json()[noun][field]) == (201, None)
+    for noun in CHANGEABLE:
+        field = API_IDS[noun]
+        record = make(shop, noun, **{field: "137"}).json()[noun]
+        changed = shop.put(noun, f"/v2/{noun}s/{record['id']}", {field: ""})
+        assert (changed.status_code, changed.json()[noun][field]) == (200, None)
+        assert make(shop, noun, **{field: "137"}).status_code == 201
 
 
 @pytest.mark.parametrize("noun", sorted(API_IDS.keys() - {"contact"}))
@@ -90,22 +82,17 @@ def test_a_contact_may_be_named_by_its_api_id(shop: Shop, errors: Errors, noun: 
     assert list(errors(make(shop, noun, contact_api_id="unknown"))) == ["contact_api_id"]
 
 
-@pytest.mark.parametrize("noun", TEXTS)
-def test_deletion(shop: Shop, noun: str) -> None:
-    """A DELETE is a 204 without a body, then 409 for every request, and in no list; an unknown record is a 404."""
-    record_id = make(shop, noun).json()[noun]["id"]
+@pytest.mark.parametrize("noun", DELETABLE)
+def test_deletion(shop: Shop, neighbor: Shop, noun: str) -> None:
+    """A DELETE is a 204 without a body, then a 409 for every request; an unknown or foreign record is a 404."""
+    record_id, foreign_id = (make(owner, noun).json()[noun]["id"] for owner in (shop, neighbor))
     deleted = shop.http.delete(f"/v2/{noun}s/{record_id}")
     assert (deleted.status_code, deleted.content) == (204, b"")
     assert shop.get(f"/v2/{noun}s/{record_id}").json()["name"] == "Conflict"
-    assert (statuses(shop, noun, record_id), statuses(shop, noun, "unknown")) == ({409}, {404})
+    assert [statuses(shop, noun, each) for each in (record_id, foreign_id, "unknown")] == [{409}, {404}, {404}]
     assert record_id not in [one["id"] for one in shop.get(f"/v2/{noun}s").json()[f"{noun}s"]]
     if noun in VERBS:
         assert shop.http.post(f"/_sandbox/{noun}s/{record_id}/pay", json={}).status_code == 404
-
-
-@pytest.mark.parametrize("noun", TEXTS)
-def test_records_of_another_location_do_not_exist(shop: Shop, neighbor: Shop, noun: str) -> None:
-    assert statuses(shop, noun, make(neighbor, noun).json()[noun]["id"]) == {404}
 
 
 def test_no_id_looks_like_a_card_number() -> None:
@@ -115,3 +102,77 @@ def test_no_id_looks_like_a_card_number() -> None:
         made.add(ids.new())
     assert [each for each in made if mask_text(each) != each] == []
     assert {each[:3] for each in made} == {"09a"}
+
+
+# --- unknown fields: ignored and logged, or refused by a strict gateway
+
+LOGGER = "gateway_async.sandbox.ignored_fields"
+
+
+def test_unknown_field(shop: Shop, caplog: pytest.LogCaptureFixture, errors: Errors) -> None:
+    """A misspelled name changes nothing; the log names only short plain words, on POST and on PUT."""
+    created = shop.contact(lastname="Jones")
+    contact = created.json()["contact"]
+    changed = shop.put("contact", f"/v2/contacts/{contact['id']}", {"citty": "Paris"})
+    assert (created.status_code, changed.status_code) == (201, 200)
+    assert (changed.json()["contact"]["last_name"], "citty" in changed.json()["contact"]) == ("Smith", False)
+    hidden = ["4111111111111111", "x4111111111111111", "a b", "n" * 65, "ü"]
+    for name in hidden:
+        assert shop.contact(**{name: 1}).status_code == 201
+    logged = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    names = ["lastname", "citty", *["(hidden)"] * len(hidden)]
+    assert logged == [f"ignored unknown fields record=contact fields={name}" for name in names]
+    assert list(errors(shop.contact(id="me"))) == ["id"]  # which is known, and cannot be set
+
+
+SAMPLES: dict[str, Record] = {
+    "at_terminal": {"account_type": "visa"},
+    "vault": {"billing_street": "1 Main St", "description": "gold"},
+    "pay": {"acount_vault_id": "x"},
+    "invoice": {"itemlist": {}},
+    "paylink": {"descripton": "Tea"},
+}
+
+
+def test_sample_fields(shop: Shop) -> None:
+    """Each record type ignores unknown fields of published samples, and misspelled ones."""
+    for create, fields in SAMPLES.items():
+        response: httpx.Response = getattr(shop, create)(**fields)
+        assert response.status_code == 201, create
+        (record,) = response.json().values()
+        assert not set(fields) & ({*record} - {"account_type", "description"})
+
+
+def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
+    """Return a request of each kind but a list: method, path and body."""
+    contact = shop.contact().json()["contact"]
+    invoice = shop.invoice(email="ada@example.test").json()["quickinvoice"]
+    paylink = shop.paylink(email="ada@example.test").json()["paylink"]
+    new: Record = {"contact": {"last_name": "Smith", "location_id": shop.info.location_id}}
+    return [
+        ("POST", "/v2/contacts", new),
+        ("GET", f"/v2/contacts/{contact['id']}", None),
+        ("PUT", f"/v2/contacts/{contact['id']}", {"contact": {"city": "Paris"}}),
+        ("POST", f"/v2/quickinvoices/{invoice['id']}/resend?sms=0", None),
+        ("POST", f"/v2/paylinks/{paylink['id']}/resend", None),
+        ("GET", f"/v2/paylinks/{paylink['id']}?expand=contact", None),
+        ("GET", "/v2/users/me", None),
+        ("GET", "/v2/locationinfos?relationship=direct", None),
+        ("DELETE", f"/v2/contacts/{contact['id']}", None),
+    ]
+
+
+def test_unknown_parameter(shop: Shop, strict_shop: Shop, errors: Errors, caplog: pytest.LogCaptureFixture) -> None:
+    """A misspelled parameter changes nothing, and is logged by name; a strict gateway names it and does nothing."""
+    for method, path, body in requests(shop):
+        caplog.clear()
+        response = shop.http.request(method, path, json=body, params=httpx.URL(path).params.merge({"colour": "1"}))
+        assert response.is_success, response.text
+        (message,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+        assert message.startswith(f"ignored unknown parameters operation={method} /v2/")
+        assert message.endswith(" parameters=colour")
+    for method, path, body in requests(strict_shop):
+        params = httpx.URL(path).params.merge({"colour": "1"})
+        response = strict_shop.http.request(method, path, json=body, params=params)
+        assert errors(response) == {"colour": ["Colour is not a known parameter."]}
+        assert strict_shop.http.request(method, path, json=body).is_success

@@ -78,35 +78,26 @@ def test_documented_sample(sandbox: Sandbox, shop: Shop) -> None:
     assert dates(deferred) == ("2019-04-23", "2020-11-22")
 
 
-def test_ongoing(shop: Shop) -> None:
-    """Without a number of installments a plan runs until it is deleted, or up to a given end date."""
-    record = made(shop, installment_total_count=...)
-    assert (record["end_date"], record["recurring_type_id"], record["installment_amount_total"]) == (NONE, "o", None)
+def test_new_plan(shop: Shop, errors: Errors) -> None:
+    """A vault and a plan may be named by api ids; without a number of installments a plan is ongoing."""
+    vault_id, ongoing = vault(shop, account_vault_api_id="mine"), made(shop, installment_total_count=...)
+    assert (ongoing["end_date"], ongoing["recurring_type_id"], ongoing["installment_amount_total"]) == (NONE, "o", None)
     assert made(shop, installment_total_count=..., end_date="2031-12-31")["end_date"] == "2031-12-31"
-
-
-def test_defaults(shop: Shop) -> None:
-    """The defaults: the merchant account of the method, `active` as text, and no custom fields."""
-    record = made(shop)
-    assert record["product_transaction_id"] == shop.info.cc_product_transaction_id
-    shown = ("status", "active", "payment_method", "notification_days", "recurring_c1")
-    assert [record[name] for name in shown] == ["active", "1", "cc", None, None]
+    record = made(shop, account_vault_api_id="mine", recurring_api_id="mine", recurring_c1="a")
+    assert (record["account_vault_id"], record["product_transaction_id"]) == (
+        vault_id,
+        shop.info.cc_product_transaction_id,
+    )
+    shown = ("status", "active", "payment_method", "notification_days", "recurring_c1", "recurring_c2")
+    assert [record[name] for name in shown] == ["active", "1", "cc", None, "a", None]
     assert record["_links"]["self"]["href"].endswith(f"/v2/recurrings/{record['id']}")
     assert "created_user_id" not in record
-
-
-def test_a_vault_named_by_its_api_id_shows_its_system_id(shop: Shop) -> None:
-    vault_id = vault(shop, account_vault_api_id="mine")
-    assert made(shop, account_vault_api_id="mine")["account_vault_id"] == vault_id
-
-
-def test_own_id(shop: Shop, errors: Errors) -> None:
-    """An api id finds a plan, as in newer gateways, and is unique in a location."""
-    record = made(shop, recurring_api_id="mine", recurring_c1="a")
     found = shop.get("/v2/recurrings/mine", api_id=1, location_id=shop.info.location_id).json()["recurring"]
     assert (found["id"], found["recurring_c1"]) == (record["id"], "a")
-    said = {"recurring_api_id": ["recurring_api_id already exists in this location"]}
-    assert errors(plan(shop, recurring_api_id="mine")) == said
+    taken = {"recurring_api_id": ["recurring_api_id already exists in this location"]}
+    assert errors(plan(shop, recurring_api_id="mine")) == taken
+    both = errors(plan(shop, account_vault_id=vault_id, account_vault_api_id="mine"))  # may name different ones
+    assert both.keys() == {"account_vault_id", "account_vault_api_id"}
 
 
 def test_charges(sandbox: Sandbox, shop: Shop) -> None:
@@ -130,48 +121,35 @@ def test_charges(sandbox: Sandbox, shop: Shop) -> None:
     assert dates(read(shop, record)) == ("2031-05-23", "2032-10-22")
 
 
-def test_a_plan_has_no_next_date_after_its_last_installment(sandbox: Sandbox, shop: Shop) -> None:
-    record = made(shop, installment_total_count=3)
+def test_end(sandbox: Sandbox, shop: Shop) -> None:
+    """A plan ends after its number of charges, declined ones too, whatever its end date is, and has no next date."""
+    plans = [made(shop, installment_total_count=3, transaction_amount=amount) for amount in ("10.00", "6.16", "10.00")]
+    shop.put("recurring", f"/v2/recurrings/{plans[2]['id']}", {"end_date": "2040-01-01"})
     sandbox.set_clock(noon(date(2042, 1, 1)))
-    assert len(charges(shop, record)) == 3
-    ended = read(shop, record)
-    assert (ended["status"], *dates(ended)) == ("ended", NONE, "2031-05-22")
+    statuses = [[each["status_id"] for each in charges(shop, record)] for record in plans]
+    assert statuses == [[134] * 3, [301] * 3, [134] * 3]
+    assert [read(shop, record)["status"] for record in plans] == ["ended"] * 3
+    assert dates(read(shop, plans[0])) == (NONE, "2031-05-22")
 
 
-def test_later_end(sandbox: Sandbox, shop: Shop) -> None:
-    """A plan ends after its number of charges, whatever its end date is."""
-    record = made(shop, installment_total_count=2)
-    shop.put("recurring", f"/v2/recurrings/{record['id']}", {"end_date": "2040-01-01"})
-    sandbox.set_clock(noon(date(2035, 1, 1)))
-    assert (len(charges(shop, record)), read(shop, record)["status"]) == (2, "ended")
-
-
-def test_installments_count_declined_charges(sandbox: Sandbox, shop: Shop) -> None:
-    record = made(shop, installment_total_count=2, transaction_amount="6.16")
-    sandbox.set_clock(noon(date(2032, 1, 1)))
-    assert [each["status_id"] for each in charges(shop, record)] == [301, 301]
-    assert read(shop, record)["status"] == "ended"
-
-
-def test_skip(sandbox: Sandbox, shop: Shop) -> None:
+def test_skip(sandbox: Sandbox, shop: Shop, errors: Errors) -> None:
     """A skipped charge never runs and the end date stays, so a plan has fewer charges; a deferred one runs later."""
-    skipped = made(shop, installment_total_count=3)
+    skipped, deferred = made(shop, installment_total_count=3), made(shop, installment_total_count=3)
     act(shop, skipped, "skipPayment", skip_count=2)
-    deferred = made(shop, installment_total_count=3)
     act(shop, deferred, "deferPayment", defer_count=2)
+    none_left = act(shop, made(shop, installment_total_count=3), "skipPayment", skip_count=3).json()["recurring"]
+    assert (none_left["status"], none_left["next_run_date"]) == ("ended", NONE)
+    ongoing = act(shop, made(shop, installment_total_count=...), "deferPayment", defer_count=1)
+    assert errors(ongoing) == {"recurring_type_id": ["Defer Payment is not allowed for an ongoing recurring."]}
     sandbox.set_clock(noon(date(2032, 1, 1)))
     assert (len(charges(shop, skipped)), len(charges(shop, deferred))) == (1, 3)
     assert {read(shop, each)["status"] for each in (skipped, deferred)} == {"ended"}
 
 
-def test_skipping_every_charge_ends_a_plan(shop: Shop) -> None:
-    ended = act(shop, made(shop, installment_total_count=3), "skipPayment", skip_count=3).json()["recurring"]
-    assert (ended["status"], ended["next_run_date"]) == ("ended", NONE)
-
-
 def test_hold(sandbox: Sandbox, shop: Shop) -> None:
-    """On hold nothing runs. After `activate` the schedule goes on; missed charges are not made up."""
-    record = made(shop, installment_total_count=...)
+    """On hold nothing runs. After `activate` the schedule goes on, or has ended; missed charges are not made up."""
+    record, short = made(shop, installment_total_count=...), made(shop, installment_total_count=2)
+    act(shop, short, "placeOnHold")
     held = act(shop, record, "placeOnHold")
     assert held.status_code == 200
     assert (held.json()["recurring"]["status"], held.json()["recurring"]["next_run_date"]) == ("on hold", NONE)
@@ -179,15 +157,9 @@ def test_hold(sandbox: Sandbox, shop: Shop) -> None:
     assert charges(shop, record) == []
     active = act(shop, record, "activate").json()["recurring"]
     assert (active["status"], active["next_run_date"]) == ("active", "2031-06-23")
+    assert act(shop, short, "activate").json()["recurring"]["status"] == "ended"
     sandbox.set_clock(noon(date(2031, 6, 24)))
     assert len(charges(shop, record)) == 1
-
-
-def test_a_plan_that_expired_on_hold_ends(sandbox: Sandbox, shop: Shop) -> None:
-    record = made(shop, installment_total_count=2)
-    act(shop, record, "placeOnHold")
-    sandbox.set_clock(noon(date(2032, 1, 1)))
-    assert act(shop, record, "activate").json()["recurring"]["status"] == "ended"
 
 
 def test_inactive(sandbox: Sandbox, shop: Shop) -> None:
@@ -231,13 +203,6 @@ def test_past_beginning(shop: Shop) -> None:
     assert made(shop, start_date="2012-01-01", installment_total_count=2)["status"] == "ended"
 
 
-def test_far_future(shop: Shop) -> None:
-    """No date is after the year 9999, and nothing fails."""
-    record = made(shop, start_date="9999-11-30", interval=999, installment_total_count=999)
-    assert record["end_date"] == "9999-12-30"
-    assert act(shop, record, "skipPayment", skip_count=999).status_code == 200
-
-
 def test_change(sandbox: Sandbox, shop: Shop) -> None:
     """The next date can be moved; the schedule then follows it. An earlier end date ends it."""
     record, path = made(shop, installment_total_count=...), "/v2/recurrings/{id}"
@@ -259,26 +224,20 @@ def test_active(shop: Shop) -> None:
         assert response.json()["recurring"]["active"] == expected
 
 
-NOT_ALLOWED = [
-    ("ended", "skipPayment", "Skip Payment is not allowed when status is ended."),
-    ("ended", "deferPayment", "Defer Payment is not allowed when status is ended."),
-    ("ended", "placeOnHold", "Place On Hold is not allowed when status is ended."),
-    ("ended", "activate", "Activate is not allowed when status is ended."),
-    ("on hold", "skipPayment", "Skip Payment is not allowed when status is on hold."),
-    ("on hold", "deferPayment", "Defer Payment is not allowed when status is on hold."),
-]
+NAMES = {"skipPayment": "Skip Payment", "deferPayment": "Defer Payment", "placeOnHold": "Place On Hold"}
+NAMES |= {"activate": "Activate"}
 
 
-@pytest.mark.parametrize(("state", "verb", "text"), NOT_ALLOWED)
-def test_states(shop: Shop, errors: Errors, state: str, verb: str, text: str) -> None:
+def test_states(shop: Shop, errors: Errors) -> None:
     """A change that the state does not allow is a 422 that names the status."""
-    record = made(shop, installment_total_count=2)
-    if state == "ended":
-        act(shop, record, "skipPayment", skip_count=2)
-    if state == "on hold":
-        act(shop, record, "placeOnHold")
-    assert read(shop, record)["status"] == state
-    assert errors(act(shop, record, verb, skip_count=1, defer_count=1)) == {"status": [text]}
+    ended, held = made(shop, installment_total_count=2), made(shop, installment_total_count=2)
+    act(shop, ended, "skipPayment", skip_count=2)
+    act(shop, held, "placeOnHold")
+    for record, state, verbs in ((ended, "ended", [*NAMES]), (held, "on hold", ["skipPayment", "deferPayment"])):
+        assert read(shop, record)["status"] == state
+        for verb in verbs:
+            problem = f"{NAMES[verb]} is not allowed when status is {state}."
+            assert errors(act(shop, record, verb, skip_count=1, defer_count=1)) == {"status": [problem]}
 
 
 def test_a_repeated_status_returns_the_unchanged_recurring(shop: Shop) -> None:
@@ -289,19 +248,14 @@ def test_a_repeated_status_returns_the_unchanged_recurring(shop: Shop) -> None:
         assert (response.status_code, response.json()["recurring"]) == (200, unchanged)
 
 
-def test_an_ongoing_plan_cannot_be_deferred(shop: Shop, errors: Errors) -> None:
-    record = made(shop, installment_total_count=...)
-    said = ["Defer Payment is not allowed for an ongoing recurring."]
-    assert errors(act(shop, record, "deferPayment", defer_count=1)) == {"recurring_type_id": said}
-
-
-@pytest.mark.parametrize("count", ["", "0", "-1", "1.5", "x", "1000", "9" * 5000])
-def test_number_of_charges(shop: Shop, errors: Errors, count: str) -> None:
-    """The number of charges in the query is from 1 to 999."""
-    record = made(shop)
-    assert errors(act(shop, record, "skipPayment", skip_count=count)).keys() == {"skip_count"}
-    assert errors(act(shop, record, "deferPayment", defer_count=count)).keys() == {"defer_count"}
-    assert dates(read(shop, record)) == dates(record)
+def test_number_of_charges(shop: Shop, errors: Errors) -> None:
+    """The number of charges in the query is from 1 to 999; no date is after the year 9999, and nothing fails."""
+    record = made(shop, start_date="9999-11-30", interval=999, installment_total_count=999)
+    for count in ("", "0", "-1", "1.5", "x", "1000", "9" * 5000):
+        assert errors(act(shop, record, "skipPayment", skip_count=count)).keys() == {"skip_count"}
+        assert errors(act(shop, record, "deferPayment", defer_count=count)).keys() == {"defer_count"}
+    assert dates(read(shop, record)) == dates(record) == ("9999-11-30", "9999-12-30")
+    assert act(shop, record, "skipPayment", skip_count=999).status_code == 200
 
 
 REFUSED: list[tuple[Record, str, str]] = [
@@ -326,20 +280,10 @@ REFUSED: list[tuple[Record, str, str]] = [
 
 def test_refusals(shop: Shop, errors: Errors) -> None:
     """Each refused field is a 422 with a message for it."""
-    for fields, name, text in REFUSED:
+    other = {"product_transaction_id": shop.info.ach_product_transaction_id}
+    wrong = (other, "product_transaction_id", "product_transaction_id provided is not valid")
+    for fields, name, text in [*REFUSED, wrong]:
         assert errors(plan(shop, **fields)) == {name: [text]}
-
-
-def test_a_merchant_account_of_the_other_method_is_refused(shop: Shop, errors: Errors) -> None:
-    found = errors(plan(shop, product_transaction_id=shop.info.ach_product_transaction_id))
-    assert found == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
-
-
-def test_two_vault_ids(shop: Shop, errors: Errors) -> None:
-    """Both ids of a vault are refused together, because they may name different ones."""
-    vault_id = vault(shop, account_vault_api_id="mine")
-    found = errors(plan(shop, account_vault_id=vault_id, account_vault_api_id="mine"))
-    assert found.keys() == {"account_vault_id", "account_vault_api_id"}
 
 
 def test_other_account(shop: Shop, errors: Errors) -> None:
@@ -393,21 +337,17 @@ def test_unreported_mark(sandbox: Sandbox, shop: Shop) -> None:
     assert charges(shop, record)[0]["is_recurring"] is True
 
 
-def test_deletion(sandbox: Sandbox, shop: Shop) -> None:
-    """No charge of a deleted plan is made, and each request is a 409; an unknown one is a 404."""
+def test_deletion(sandbox: Sandbox, shop: Shop, neighbor: Shop) -> None:
+    """No charge of a deleted plan is made, and each request is a 409; an unknown or foreign one is a 404."""
     record = made(shop)
     path = f"/v2/recurrings/{record['id']}"
+    assert act(neighbor, record, "skipPayment", skip_count=1).status_code == 404
+    assert neighbor.get("/v2/recurrings").json()["recurrings"] == []
     assert shop.http.delete(path).status_code == 204
     sandbox.set_clock(noon(date(2031, 6, 1)))
     assert charges(shop, record) == []
     assert [shop.get(path).status_code, act(shop, record, "activate").status_code] == [409, 409]
     assert shop.http.delete(f"/v2/recurrings/{'f' * 24}").status_code == 404
-
-
-def test_a_recurring_of_another_location_is_unknown(shop: Shop, neighbor: Shop) -> None:
-    record = made(shop)
-    assert act(neighbor, record, "skipPayment", skip_count=1).status_code == 404
-    assert neighbor.get("/v2/recurrings").json()["recurrings"] == []
 
 
 def test_list(shop: Shop) -> None:

@@ -13,15 +13,7 @@ from .conftest import VISA, Shop
 
 SECRET_FIELDS = sorted({field.name for table in STORED for field in table.fields if field.secret})
 SPELLINGS = [
-    "cardNumber",
-    "CVC",
-    "api_key",
-    "client-secret",
-    "accessToken",
-    "ssn",
-    "track2",
-    "pan",
-    "contact[password]",
+    *("cardNumber", "CVC", "api_key", "client-secret", "accessToken", "ssn", "track2", "pan", "contact[password]"),
 ]
 
 
@@ -61,33 +53,29 @@ def test_entry(sandbox: Sandbox, shop: Shop) -> None:
         assert text in page
     assert page.index("/v2/contacts/unknown") < page.index("/v2/transactions")
     assert "The record cannot be found." in page
+    record = shop.at_terminal().json()["routertransaction"]
+    assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
+    httpx.post(f"{sandbox.base_url}/v2/contacts", json={})  # refused before its body was read
+    assert "The body was not read." in open_last(sandbox)
 
 
-@pytest.mark.parametrize(
-    ("show", "expected"),
-    [
-        ("", ["/v2/tags", "/v2/contacts/x", "/v2/transactions"]),
-        ("unknown", ["/v2/tags", "/v2/contacts/x", "/v2/transactions"]),
-        ("writes", ["/v2/transactions"]),
-        ("errors", ["/v2/contacts/x"]),
-    ],
-)
-def test_filters(sandbox: Sandbox, shop: Shop, show: str, expected: list[str]) -> None:
-    """A filter leaves out what does not match."""
-    shop.pay()
-    shop.get("/v2/contacts/x")
-    shop.get("/v2/tags")
-    page = open_page(sandbox, f"/requests?show={show}")
-    assert [path for path in ("/v2/tags", "/v2/contacts/x", "/v2/transactions") if f"</b> {path}<" in page] == expected
-
-
-@pytest.mark.parametrize("text", ["/V2/TRANSACTIONS", "201", "order-1", "{id}", "12.5", VISA[:8]])
-def test_search(sandbox: Sandbox, shop: Shop, text: str) -> None:
-    """A request is found by a part of its path, its status, its ids or its amount, and not by a secret."""
+def test_filters(sandbox: Sandbox, shop: Shop) -> None:
+    """A filter leaves out what does not match, and a search finds a part of a path, status, id or amount, no secret."""
+    tags, contact, payments = "/v2/tags", "/v2/contacts/x", "/v2/transactions"
     sale = shop.paid("12.50", transaction_api_id="order-1")
-    shop.get("/v2/tags")
-    page = open_page(sandbox, f"/requests?q={text.format(id=sale['id'])}")
-    assert ("</b> /v2/transactions<" in page, "</b> /v2/tags<" in page) == (text != VISA[:8], False)
+    shop.get(contact)
+    shop.get(tags)
+
+    def shown(query: str) -> list[str]:
+        page = open_page(sandbox, f"/requests?{query}")
+        return [path for path in (tags, contact, payments) if f"</b> {path}<" in page]
+
+    for show in ("", "unknown"):
+        assert shown(f"show={show}") == [tags, contact, payments]
+    assert (shown("show=writes"), shown("show=errors")) == ([payments], [contact])
+    for text in ("/V2/TRANSACTIONS", "201", "order-1", sale["id"], "12.5"):
+        assert shown(f"q={text}") == [payments]
+    assert shown(f"q={VISA[:8]}") == []
 
 
 def test_control_calls(sandbox: Sandbox, shop: Shop) -> None:
@@ -113,7 +101,7 @@ def test_fault(sandbox: Sandbox, shop: Shop) -> None:
 
 
 def test_pagination(sandbox: Sandbox, shop: Shop) -> None:
-    """Fifty entries are on a page, the newest on the first; a page beyond the end is empty."""
+    """Fifty entries are on a page, the newest on the first; a page beyond the end is empty, an unknown entry a 404."""
     for number in range(51):
         shop.get(f"/v2/tags/tag-{number}")
     assert "/v2/tags/tag-50<" in open_page(sandbox)
@@ -121,18 +109,8 @@ def test_pagination(sandbox: Sandbox, shop: Shop) -> None:
     assert "/v2/tags/tag-0<" in open_page(sandbox, "/requests?page=2")
     for page in ("/requests?page=99", "/requests?page=x", "/requests?page=-1", "/requests?page=" + "9" * 5000):
         open_page(sandbox, page)
-
-
-def test_linked_record(sandbox: Sandbox, shop: Shop) -> None:
-    """The page of a request links to the record in its response, also of one at a terminal."""
-    record = shop.at_terminal().json()["routertransaction"]
-    assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
-
-
-@pytest.mark.parametrize("number", ["0", "999", "x", "-1"])
-def test_an_unknown_entry(sandbox: Sandbox, number: str) -> None:
-    """The page of an unknown entry is a 404."""
-    assert "not found" in open_page(sandbox, f"/requests/{number}", 404)
+    for entry in ("0", "999", "x", "-1"):
+        assert "not found" in open_page(sandbox, f"/requests/{entry}", 404)
 
 
 HIDDEN = dict.fromkeys([*SECRET_FIELDS, *SPELLINGS], "do-not-show")
@@ -158,28 +136,18 @@ def test_secret_fields(sandbox: Sandbox, shop: Shop, form: str) -> None:
         assert ("do-not-show" in page, "visible" in page) == (False, True)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        VISA,
-        int(VISA),
-        "4111 1111 1111 1111",
-        "4111-1111-1111-1111",
-        f"my card: {VISA}.",
-        [VISA],
-        {VISA: "x"},
-        f"%B{VISA}^DOE/JOHN^30121010000?",
-        f";{VISA}=30121010000?",
-        f"https://a:b@host/{VISA}",
-    ],
-)
-def test_card_numbers(sandbox: Sandbox, shop: Shop, value: object) -> None:
+CARDS: list[object] = [
+    *(VISA, int(VISA), "4111 1111 1111 1111", "4111-1111-1111-1111", [VISA], {VISA: "x"}),
+    *(f"my card: {VISA}.", f"%B{VISA}^DOE/JOHN^30121010000?", f";{VISA}=30121010000?", f"https://a:b@host/{VISA}"),
+]
+
+
+def test_card_numbers(sandbox: Sandbox, shop: Shop) -> None:
     """A card number is masked in a field that is not known, but for its last four digits."""
-    send(shop, json.dumps({"contact": {"whatever": value}}))
-    page = open_last(sandbox)
-    assert "1111" in page
-    for digits in (VISA, "4111 1111", "4111-1111"):
-        assert digits not in page
+    for value in CARDS:
+        send(shop, json.dumps({"contact": {"whatever": value}}))
+        page = open_last(sandbox)
+        assert [digits in page for digits in ("1111", VISA, "4111 1111", "4111-1111")] == [True, False, False, False]
 
 
 def test_credentials(sandbox: Sandbox) -> None:
@@ -250,36 +218,26 @@ def test_unreadable_name(sandbox: Sandbox, shop: Shop, name: str) -> None:
     assert "7391" not in page
 
 
-@pytest.mark.parametrize(
-    ("body", "content_type", "note"),
-    [
-        (b"", "application/json", "No body."),
-        (b"\xff\x00\xfe", "application/json", "3 bytes that are not shown"),
-        (b"a,b\nssn,1", "text/csv", "9 bytes that are not shown"),
-        (b"--x", "multipart/form-data; boundary=y", "Request"),
-        (b"--x", "multipart/form-data", "3 bytes that are not shown"),
-        (b"[" * 9000, "application/json", "[[[["),
-        (b'{"a":' * 1500, "application/json", "a&#34;"),
-        (b"[" * 300 + b"]" * 300, "application/json", "[]"),
-        (b"a" * 20_000, "text/plain", "Only the first 10,000 of 20,000 bytes are kept."),
-        ("ü".encode() * 9999, "text/plain", "ü"),
-    ],
-)
-def test_bodies(sandbox: Sandbox, shop: Shop, body: bytes, content_type: str, note: str) -> None:
-    """The page of a request opens whatever its body is, and says what it leaves out."""
-    send(shop, body, content_type)
-    assert note in open_last(sandbox)
+BODIES: list[tuple[bytes, str, str]] = [
+    (b"", "application/json", "No body."),
+    (b"\xff\x00\xfe", "application/json", "3 bytes that are not shown"),
+    (b"a,b\nssn,1", "text/csv", "9 bytes that are not shown"),
+    (b"--x", "multipart/form-data; boundary=y", "Request"),
+    (b"--x", "multipart/form-data", "3 bytes that are not shown"),
+    (b"[" * 9000, "application/json", "[[[["),
+    (b'{"a":' * 1500, "application/json", "a&#34;"),
+    (b"[" * 300 + b"]" * 300, "application/json", "[]"),
+    (b"a" * 20_000, "text/plain", "Only the first 10,000 of 20,000 bytes are kept."),
+    ("ü".encode() * 9999, "text/plain", "ü"),
+    (b'{"contact": {"contact_balance": 21.00}}', "application/json", "21.00"),
+]
 
 
-def test_unread_body(sandbox: Sandbox) -> None:
-    """The page says that a request was refused before its body was read."""
-    httpx.post(f"{sandbox.base_url}/v2/contacts", json={})
-    assert "The body was not read." in open_last(sandbox)
-
-
-def test_exact_digits_are_shown(sandbox: Sandbox, shop: Shop) -> None:
-    send(shop, '{"contact": {"contact_balance": 21.00}}')
-    assert "21.00" in open_last(sandbox)
+def test_bodies(sandbox: Sandbox, shop: Shop) -> None:
+    """The page of a request opens whatever its body is, with exact digits, and says what it leaves out."""
+    for body, content_type, note in BODIES:
+        send(shop, body, content_type)
+        assert note in open_last(sandbox)
 
 
 def test_markup(sandbox: Sandbox) -> None:

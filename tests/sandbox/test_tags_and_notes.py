@@ -22,23 +22,21 @@ def test_a_tag(shop: Shop) -> None:
     assert shop.http.delete(f"/v2/tags/{'f' * 24}").status_code == 404
 
 
-def test_note(shop: Shop) -> None:
-    """Its links lead to the contact, and the contact shows the note on request."""
-    note = made(shop)
-    contact = f"{shop.info.base_url}/v2/contacts/{shop.info.contact_id}"
-    assert note["_links"] == {"self": {"href": f"{contact}/notes/{note['id']}"}, "for": {"href": contact}}
-    shown = shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]
-    assert [each["note"] for each in shown["notes"]] == ["Call back"]
-    shown = shop.get(f"/v2/notes/{note['id']}", expand="created_user,visibility_group").json()["note"]
-    assert (shown["created_user"]["id"], shown["visibility_group"]) == (shop.info.user_id, None)
-
-
-def test_deleted_note(shop: Shop) -> None:
-    """A second deletion is a 409, and the contact does not show the note."""
-    note = made(shop)
+def test_notes(shop: Shop) -> None:
+    """The links lead to the contact, which shows its notes on request; the newest is first, unless it was deleted."""
+    older, note = made(shop), made(shop)
+    made(shop, resource_id=shop.contact().json()["contact"]["id"])
+    contact = f"/v2/contacts/{shop.info.contact_id}"
+    address = shop.info.base_url + contact
+    assert note["_links"] == {"self": {"href": f"{address}/notes/{note['id']}"}, "for": {"href": address}}
+    found = shop.get("/v2/notes", resource_id=shop.info.contact_id).json()["notes"]
+    assert [each["id"] for each in found] == [note["id"], older["id"]]
     path = f"/v2/notes/{note['id']}"
+    shown = shop.get(path, expand="created_user,visibility_group").json()["note"]
+    assert (shown["created_user"]["id"], shown["visibility_group"]) == (shop.info.user_id, None)
     assert [shop.http.delete(path).status_code, shop.http.delete(path).status_code] == [204, 409]
-    assert shop.get(f"/v2/contacts/{shop.info.contact_id}", expand="notes").json()["contact"]["notes"] == []
+    shown = shop.get(contact, expand="notes").json()["contact"]
+    assert [(each["id"], each["note"]) for each in shown["notes"]] == [(older["id"], "Call back")]
 
 
 def test_refusals(shop: Shop, neighbor: Shop, errors: Errors) -> None:
@@ -47,12 +45,3 @@ def test_refusals(shop: Shop, neighbor: Shop, errors: Errors) -> None:
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource_id": ["resource_id provided is not valid"]}
     said = {"resource": "Invoice", "resource_id": shop.info.contact_id}
     assert errors(shop.post("note", "/v2/notes", said)) == {"resource": ["Resource must be Contact."]}
-
-
-def test_lists(shop: Shop) -> None:
-    """The default sort of notes is by id, descending; they can be filtered by their contact."""
-    first, second = made(shop), made(shop)
-    other = shop.contact().json()["contact"]["id"]
-    made(shop, resource_id=other)
-    found = shop.get("/v2/notes", resource_id=shop.info.contact_id).json()["notes"]
-    assert [each["id"] for each in found] == [second["id"], first["id"]]

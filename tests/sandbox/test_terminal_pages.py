@@ -73,42 +73,34 @@ def test_a_key_without_a_call_does_nothing(manual: Sandbox) -> None:
     assert "This key does nothing: no call waits here" in read(manual, response.headers["location"])
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"key": "explode"}, "key: must be one of approve, decline, reject_pin, cancel, silence."),
-        ({"card": "4111111111111111"}, "card: must be one of visa, mc, amex, disc, debit."),
-        ({"entry_mode": "X"}, "entry_mode: must be one of S, K, C, P, F, B."),
-    ],
-)
-def test_an_unknown_choice_is_refused(manual: Sandbox, begin: Sell, fields: dict[str, str], problem: str) -> None:
+CHOICES = {
+    "key": ("explode", "key: must be one of approve, decline, reject_pin, cancel, silence."),
+    "card": ("4111111111111111", "card: must be one of visa, mc, amex, disc, debit."),
+    "entry_mode": ("X", "entry_mode: must be one of S, K, C, P, F, B."),
+}
+
+
+def test_refused_forms(manual: Sandbox, begin: Sell) -> None:
+    """An unknown choice and terminal are refused, and a form without the token of this sandbox."""
     sale = begin(manual)
-    response = press(manual, **({"key": "approve"} | fields))
-    assert (response.status_code, problem in response.text) == (422, True)
-    assert not sale.done()
+    for name, (value, problem) in CHOICES.items():
+        response = press(manual, **({"key": "approve"} | {name: value}))
+        assert (response.status_code, problem in response.text) == (422, True)
+    path = "/terminals/nowhere"
+    for response in (submit(manual, path, key="cancel"), httpx.get(manual.base_url + path)):
+        assert (response.status_code, "terminal nowhere: not found." in response.text) == (404, True)
+    response = httpx.post(f"{manual.base_url}/terminals/{manual.terminal_id}", data={"key": "silence"})
+    assert response.status_code == 403
+    assert (manual.terminals()[0]["silent"], sale.done()) == (False, False)
     manual.cancel()
 
 
-def test_form_token(manual: Sandbox) -> None:
-    """Without the token of this sandbox, no key is pressed."""
-    response = httpx.post(f"{manual.base_url}/terminals/{manual.terminal_id}", data={"key": "silence"})
-    assert response.status_code == 403
-    assert manual.terminals()[0]["silent"] is False
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_unknown_terminal_is_not_found(manual: Sandbox, method: str) -> None:
-    path = "/terminals/nowhere"
-    response = submit(manual, path, key="cancel") if method == "POST" else httpx.get(manual.base_url + path)
-    assert (response.status_code, "terminal nowhere: not found." in response.text) == (404, True)
-
-
-@pytest.mark.parametrize("title", ["", "  ", "x" * 65])
-def test_invalid_title(manual: Sandbox, title: str) -> None:
+def test_invalid_title(manual: Sandbox) -> None:
     """The form keeps what was entered and says what is wrong."""
-    response = submit(manual, "/terminals", control="add_terminal", title=title)
-    assert (response.status_code, "title: must have 1 to 64 characters." in response.text) == (422, True)
-    assert f'name="title" value="{title}"' in response.text
+    for title in ("", "  ", "x" * 65):
+        response = submit(manual, "/terminals", control="add_terminal", title=title)
+        assert (response.status_code, "title: must have 1 to 64 characters." in response.text) == (422, True)
+        assert f'name="title" value="{title}"' in response.text
     assert len(manual.terminals()) == 1
 
 
@@ -137,14 +129,11 @@ def test_countdown(slow: Sandbox, begin: Sell) -> None:
     press(slow, "silence")
     assert "Stays silent until you press a key" in read(slow)
     press(slow, "cancel")
-    slow.silence()
-    assert "Will stay silent until you press a key" in read(slow)
-
-
-def test_a_page_says_that_an_amount_keeps_the_terminal_silent(slow: Sandbox, begin: Sell) -> None:
     begin(slow, amount="7.71")
     assert "Stays silent for this amount" in read(slow)
     slow.cancel()
+    slow.silence()
+    assert "Will stay silent until you press a key" in read(slow)
 
 
 def test_receipt(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
@@ -152,9 +141,6 @@ def test_receipt(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
     begin(manual, amount="2.01")
     press(manual, "approve", card="amex")
     eventually(lambda: "Approved $1.00 Sale, amex ···· 8431" in read(manual))
-
-
-def test_a_stored_card_has_a_receipt(manual: Sandbox, begin: Sell, eventually: Eventually) -> None:
     begin(manual, Shop.store_at_terminal)
     assert "Store a card" in read(manual)
     press(manual, "approve")

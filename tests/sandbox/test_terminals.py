@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -10,6 +10,11 @@ import pytest
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import NothingWaitsError, Sandbox
+from gateway_async.sandbox.state_machines.terminal_requests import (
+    TERMINAL_REQUEST_MACHINE,
+    TerminalRequestState,
+    TerminalRequestTrigger,
+)
 
 from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
@@ -53,48 +58,29 @@ def test_stored_card(shop: Shop) -> None:
     assert shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]["active"] == 1
 
 
-NEVER_ZERO = "sale, authonly, authcomplete, authincrement, debit, credit, refund, tipadjust"
+def test_the_issuers_triggers_work_at_terminals(shop: Shop) -> None:
+    for amount, reason in {"5.00": 1500, "6.16": 1616, "2.01": 1201}.items():
+        made = shop.at_terminal(amount).json()["routertransaction"]
+        assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
 
 
-@pytest.mark.parametrize(("amount", "reason"), [("5.00", 1500), ("6.16", 1616), ("2.01", 1201)])
-def test_the_issuers_triggers_work_at_terminals(shop: Shop, amount: str, reason: int) -> None:
-    made = shop.at_terminal(amount).json()["routertransaction"]
-    assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
-
-
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
-        ({"terminal_id": "nowhere"}, {"terminal_id": ["Terminal not found"]}),
-        ({"terminal_id": ...}, {"terminal_id": ["Terminal Id cannot be blank."]}),
-        ({"payment_method": "ach"}, {"payment_method": ["Payment Method must be cc."]}),
-        ({"transaction_amount": "0.00"}, {"transaction_amount": [f"Transaction Amount cannot be 0 for {NEVER_ZERO}."]}),
-    ],
-)
-def test_a_terminal_call_is_checked_before_it_waits(
-    counter: Shop, errors: Errors, fields: Record, named: dict[str, list[str]]
-) -> None:
-    assert errors(counter.at_terminal(**fields)) == named
-
-
-OPTIONAL = {
-    "transaction_api_id": "t1",
-    "order_num": "7",
-    "description": "Lunch",
-    "tax": "0.50",
-    "billing_street": "5800 NW 39th AVE",
-    "billing_zip": "32606",
-    "po_number": "PO1",
-    "clerk_number": "12",
-}
+def test_a_terminal_call_is_checked_before_it_waits(manual: Sandbox, counter: Shop, errors: Errors) -> None:
+    missing = {"terminal_id": ["Terminal not found"]}
+    elsewhere = manual.add_location().terminal_id
+    assert errors(counter.at_terminal(terminal_id="nowhere")) == missing
+    assert errors(counter.at_terminal(terminal_id=elsewhere)) == missing
+    assert errors(counter.at_terminal(terminal_id=...)) == {"terminal_id": ["Terminal Id cannot be blank."]}
+    assert errors(counter.at_terminal(payment_method="ach")) == {"payment_method": ["Payment Method must be cc."]}
 
 
 def test_optional_fields(shop: Shop) -> None:
     """The transaction has the optional fields, and the contact may be named by its api id."""
     contact = shop.contact(contact_api_id="c1").json()["contact"]
-    product = {"product_transaction_id": shop.info.cc_product_transaction_id}
-    made = shop.at_terminal(**OPTIONAL, **product, save_account=1, contact_api_id="c1").json()["routertransaction"]
-    expected = {**OPTIONAL, **product, "contact_id": contact["id"]}
+    fields = {"product_transaction_id": shop.info.cc_product_transaction_id, "transaction_api_id": "t1", "tax": "0.50"}
+    fields |= {"order_num": "7", "po_number": "PO1", "clerk_number": "12", "description": "Lunch"}
+    fields |= {"billing_street": "5800 NW 39th AVE", "billing_zip": "32606"}
+    made = shop.at_terminal(**fields, save_account=1, contact_api_id="c1").json()["routertransaction"]
+    expected = fields | {"contact_id": contact["id"]}
     assert {name: made[name] for name in expected} == expected
     vault = shop.get(f"/v2/accountvaults/{made['account_vault_id']}").json()["accountvault"]
     assert vault["contact_id"] == contact["id"]
@@ -106,17 +92,36 @@ def test_store_fields(strict_shop: Shop, errors: Errors, field: str) -> None:
     assert list(errors(strict_shop.store_at_terminal(**{field: "12345"}))) == [field]
 
 
-def test_a_terminal_of_another_location_is_not_found(shop: Shop, neighbor: Shop, errors: Errors) -> None:
-    assert list(errors(shop.at_terminal(terminal_id=neighbor.info.terminal_id))) == ["terminal_id"]
+ACTIONS: list[tuple[Callable[[Sandbox], object], Record]] = [
+    (
+        lambda box: box.present(card="371449635398431", entry_mode="P"),
+        {"status_id": 101, "account_type": "amex", "entry_mode_id": "P"},
+    ),
+    (lambda box: box.decline(), {"verbiage": "DECLINED", "last_four": "1111"}),
+    (lambda box: box.cancel(), {"verbiage": "CANCELLED", "last_four": None}),
+    (
+        lambda box: box.decline(card="5454545454545454", entry_mode="P"),
+        {"verbiage": "DECLINED", "reason_code_id": 1500, "last_four": "5454", "entry_mode_id": "P"},
+    ),
+    (
+        lambda box: box.reject_pin(card="5454545454545454", entry_mode="C"),
+        {"verbiage": "BAD_PIN", "reason_code_id": 1610, "account_type": "mc", "emv_receipt_data": None},
+    ),
+]
+"""What a person does at a terminal, and the record; chip data would say that the PIN was verified."""
 
 
-def test_a_person_presents_a_card(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    sale = pool.submit(counter.at_terminal, "12.50")
-    call = manual.wait_for_call()
-    assert (call["action"], call["amount"], call["state"]) == ("sale", "12.50", "waiting for a card")
-    manual.present(card="371449635398431", entry_mode="P")
-    made = sale.result().json()["routertransaction"]
-    assert (made["status_id"], made["account_type"], made["entry_mode_id"]) == (101, "amex", "P")
+def test_actions(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
+    """A waiting call names its user, program and id, and ends when a person presents or refuses a card."""
+    for number, (act, expected) in enumerate(ACTIONS):
+        sale = pool.submit(counter.at_terminal, "12.50", transaction_api_id=f"t{number}")
+        call = manual.wait_for_call()
+        assert (call["action"], call["amount"], call["state"]) == ("sale", "12.50", "waiting for a card")
+        assert (call["user"], call["api_id"], call["acts_at"]) == ("Sandy Box", f"t{number}", None)
+        assert call["program"].startswith("python-httpx/")
+        act(manual)
+        made = sale.result().json()["routertransaction"]
+        assert {name: made[name] for name in {"status_id": 301} | expected} == {"status_id": 301} | expected
 
 
 def test_changed_settings(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
@@ -129,48 +134,6 @@ def test_changed_settings(manual: Sandbox, counter: Shop, pool: ThreadPoolExecut
     assert (made["status_id"], made["verbiage"], made["auth_amount"]) == (301, "PARTIAL_AUTH", "0.00")
 
 
-@pytest.mark.parametrize(("act", "text", "card"), [("decline", "DECLINED", "1111"), ("cancel", "CANCELLED", None)])
-def test_a_person_declines_or_cancels(
-    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, card: str | None
-) -> None:
-    sale = pool.submit(counter.at_terminal)
-    manual.wait_for_call()
-    getattr(manual, act)()
-    made = sale.result().json()["routertransaction"]
-    assert (made["status_id"], made["verbiage"], made["last_four"]) == (301, text, card)
-
-
-@pytest.mark.parametrize(("act", "text", "reason"), [("decline", "DECLINED", 1500), ("reject_pin", "BAD_PIN", 1610)])
-def test_declined_card(
-    manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str, text: str, reason: int
-) -> None:
-    """The declined transaction has the card, the text and the reason code."""
-    sale = pool.submit(counter.at_terminal)
-    manual.wait_for_call()
-    getattr(manual, act)(card="5454545454545454", entry_mode="P")
-    made = sale.result().json()["routertransaction"]
-    assert (made["status_id"], made["verbiage"], made["reason_code_id"]) == (301, text, reason)
-    assert (made["last_four"], made["account_type"], made["entry_mode_id"]) == ("5454", "mc", "P")
-
-
-def test_rejected_pin(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """The receipt's chip data would say that the PIN was verified, so a rejected PIN has none."""
-    sale = pool.submit(counter.at_terminal)
-    manual.wait_for_call()
-    manual.reject_pin()
-    assert sale.result().json()["routertransaction"]["emv_receipt_data"] is None
-
-
-def test_waiting_call(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """A call names its user and its id, so that a person at the terminal sees who waits."""
-    sale = pool.submit(counter.at_terminal, transaction_api_id="t1")
-    call = manual.wait_for_call()
-    assert (call["user"], call["api_id"], call["acts_at"]) == ("Sandy Box", "t1", None)
-    assert call["program"].startswith("python-httpx/")
-    manual.present()
-    assert sale.result().status_code == 201
-
-
 def test_countdown(pool: ThreadPoolExecutor, open_shop: OpenShop) -> None:
     """In auto mode a card is presented after the delay, unless the terminal is silent."""
     with Sandbox(terminal_delay=100) as sandbox:
@@ -181,12 +144,6 @@ def test_countdown(pool: ThreadPoolExecutor, open_shop: OpenShop) -> None:
         assert sandbox.wait_for_call()["acts_at"] is None
         sandbox.present()
         assert sale.result().status_code == 201
-
-
-@pytest.mark.parametrize("title", ["", "x" * 65])
-def test_a_terminal_needs_a_title(manual: Sandbox, title: str) -> None:
-    with pytest.raises(InvalidRequestError, match=r"title: must have 1 to 64 characters\."):
-        manual.add_terminal(title)
 
 
 def test_a_cancelled_store_is_refused(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:
@@ -221,22 +178,6 @@ def test_ended_call(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, ac
     assert {sale.result().status_code for sale in sales} == {201}
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "status", "message"),
-    [
-        ("HERE/present", {}, 409, "terminal HERE: no call waits there."),
-        ("HERE/cancel", {}, 409, "terminal HERE: no call waits there."),
-        ("HERE/present", {"card": "4111111111111112"}, 422, "card: is not a valid card number."),
-        ("nowhere/silence", {}, 404, "terminal nowhere: not found."),
-    ],
-)
-def test_control_errors(manual: Sandbox, counter: Shop, path: str, body: Record, status: int, message: str) -> None:
-    """The message of a refused control call starts with the subject."""
-    here = manual.terminal_id
-    response = counter.http.post(f"/_sandbox/terminals/{path.replace('HERE', here)}", json=body)
-    assert (response.status_code, response.json()["message"]) == (status, message.replace("HERE", here))
-
-
 @pytest.mark.anyio
 async def test_wait(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     """A waiting task wakes when a call comes, on asyncio and trio, and gets the call."""
@@ -246,12 +187,6 @@ async def test_wait(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) ->
     assert called.result().items() >= {"action": "sale", "amount": "12.50", "state": "waiting for a card"}.items()
     manual.present()
     assert sale.result().status_code == 201
-
-
-def test_wait_timeout(manual: Sandbox) -> None:
-    """The timeout is real time, and the error names the terminal."""
-    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
-        manual.wait_for_call(timeout=0.01)
 
 
 def test_a_sandbox_that_stops_ends_all_waits(pool: ThreadPoolExecutor, eventually: Eventually) -> None:
@@ -344,24 +279,34 @@ def test_amount_8_45_is_approved_after_45_seconds(shop: Shop, sandbox: Sandbox, 
     assert at_terminal.result().json()["routertransaction"]["status_id"] == 101
 
 
-def test_an_action_needs_a_waiting_call(manual: Sandbox) -> None:
-    for act in (manual.present, manual.decline, manual.cancel):
-        with pytest.raises(NothingWaitsError, match=f"terminal {manual.terminal_id}: no call waits there."):
-            act()
+REFUSED: list[tuple[str, Record, int, str]] = [
+    *((f"HERE/{act}", {}, 409, "terminal HERE: no call waits there.") for act in ("present", "decline", "cancel")),
+    *(
+        (f"nowhere/{act}", {}, 404, "terminal nowhere: not found.")
+        for act in ("present", "decline", "cancel", "silence")
+    ),
+    ("HERE/present", {"card": "4111111111111112"}, 422, "card: is not a valid card number."),
+]
 
 
-@pytest.mark.parametrize("act", ["present", "decline", "cancel", "silence", "wait_for_call"])
-def test_an_unknown_terminal_is_named(manual: Sandbox, act: str) -> None:
+def test_refused_controls(manual: Sandbox, counter: Shop) -> None:
+    """An action needs a waiting call; the terminal, card and entry mode are checked before. The subject comes first."""
+    for path, body, status, problem in REFUSED:
+        terminal, _, act = path.replace("HERE", manual.terminal_id).partition("/")
+        message = problem.replace("HERE", manual.terminal_id)
+        response = counter.http.post(f"/_sandbox/terminals/{terminal}/{act}", json=body)
+        assert (response.status_code, response.json()["message"]) == (status, message)
+        with pytest.raises(NothingWaitsError if status == 409 else InvalidRequestError, match=message.rstrip(".")):
+            getattr(manual, act)(terminal, **body)
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: terminal nowhere: not found"):
-        getattr(manual, act)("nowhere")
-
-
-def test_presented_card(manual: Sandbox) -> None:
-    """Card and entry mode are checked, whether or not a call waits."""
-    with pytest.raises(InvalidRequestError, match=r"^nothing was sent: card: is not a valid card number"):
-        manual.present(card="4111111111111112")
+        manual.wait_for_call("nowhere")
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: entry_mode: must be one of S, K, C, P, F, B"):
         manual.present(entry_mode="X")  # type: ignore[arg-type]
+    for title in ("", "x" * 65):
+        with pytest.raises(InvalidRequestError, match=r"title: must have 1 to 64 characters\."):
+            manual.add_terminal(title)
+    with pytest.raises(TimeoutError, match=f"terminal {manual.terminal_id}: no call arrived within 0.01 seconds."):
+        manual.wait_for_call(timeout=0.01)  # in real time
 
 
 def test_many_calls_wait_at_once(manual: Sandbox, counter: Shop, eventually: Eventually) -> None:
@@ -392,3 +337,56 @@ def test_many_calls_wait_at_once(manual: Sandbox, counter: Shop, eventually: Eve
 
     assert asyncio.run(sell_everywhere()) == [b"HTTP/1.1 201 Created\r\n"] * len(terminals)
     assert {one["status_id"] for one in manual.ledger()["transactions"]} == {301}
+
+
+# --- the state machine of a call
+
+
+@pytest.fixture
+def queue(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> Iterator[Callable[[int], None]]:
+    """Make some calls wait at the terminal."""
+
+    def fill(count: int) -> None:
+        for number in range(1, count + 1):
+            pool.submit(counter.at_terminal, f"{number}.00")
+            wait_for(manual, number)
+
+    yield fill
+    manual.reset()
+
+
+def states(manual: Sandbox) -> list[str]:
+    return [call["state"] for call in manual.terminals()[0]["waiting"]]
+
+
+def test_next_request(manual: Sandbox, queue: Callable[[int], None]) -> None:
+    """There is never a moment without an active request while others wait; an aborted one leaves the queue."""
+    queue(3)
+    assert states(manual) == ["waiting for a card", "queued", "queued"]
+    manual.present()
+    assert states(manual) == ["waiting for a card", "queued"]
+    manual.cancel()
+    manual.decline()
+    assert states(manual) == []
+    queue(2)
+    manual.reset()
+    assert states(manual) == []
+    queue(1)
+    assert states(manual) == ["waiting for a card"]
+
+
+def test_a_queued_call_ends_300_seconds_after_its_arrival(
+    manual: Sandbox, queue: Callable[[int], None], eventually: Eventually
+) -> None:
+    queue(2)
+    manual.advance(300)
+    eventually(lambda: len(manual.ledger()["transactions"]) == 2)
+    assert states(manual) == []
+
+
+def test_ends() -> None:
+    """No transition starts at an end, and every request can reach one."""
+    unfinished = {TerminalRequestState.QUEUED, TerminalRequestState.WAITING, TerminalRequestState.TERMS_SHOWN}
+    assert {before for before, _ in TERMINAL_REQUEST_MACHINE.transitions} == unfinished
+    assert {*TERMINAL_REQUEST_MACHINE.transitions.values()} == {*TerminalRequestState} - {TerminalRequestState.QUEUED}
+    assert {trigger for _, trigger in TERMINAL_REQUEST_MACHINE.transitions} == {*TerminalRequestTrigger}
