@@ -73,13 +73,13 @@ class Plan:
         ready: rows that can be sent as they are. Of rows with the same key, the first that has no problem is sent.
         rejected: rows with a problem.
         repeated: rows without a problem, whose key an earlier one has.
-        kinds: name of the request → number of rows.
-        brands: brand → number of cards without a problem, by their first digits. Duplicates are counted too.
+        kinds: name of the request → number of rows without a problem, including repeated ones.
+        brands: brand → number of cards among them, by their first digits.
         problems: why rows cannot be sent, the most frequent first.
         warnings: remarks on rows that are sent anyway: cards that have expired or soon will, expiries that a
             spreadsheet may have changed, zip codes that lost a zero, keys that look like card numbers.
         duplicate_keys: the repeated rows, some of them with the line of the row that is sent.
-        duplicate_accounts: rows whose account an earlier row has; the account is stored once for each row.
+        duplicate_accounts: rows without a problem whose account an earlier one has; it is stored once for each row.
         seconds: estimated duration.
         assumed: the assumptions of `seconds`, as text.
     """
@@ -158,8 +158,6 @@ def _to_row(given: VaultRow | VaultCreate) -> VaultRow:
 
 
 class _Counter:
-    """Counts rows and their problems."""
-
     def __init__(self, today: date) -> None:
         self.rows = 0
         self._ready = 0
@@ -168,8 +166,7 @@ class _Counter:
         self._brands: Counter[str] = Counter()
         self._problems = _Remarks()
         self._warnings = _Remarks()
-        self._full_dates = 0
-        self._full_date_lines: list[int] = []
+        self._full_dates = _Remarks()
         self._has_ambiguous_date = False
         self._keys = DuplicateFinder()
         self._accounts = DuplicateFinder()
@@ -183,13 +180,22 @@ class _Counter:
             self._warnings.add("key: looks like a card number, and the journal stores keys", line)
         for problem in problems:
             self._problems.add(mask_text(problem), line)
-        if row.request is not None:
-            self._kinds[type(row.request).__name__] += 1
-            self._count_request(row.request, line, ready=not problems)
-        self._count_full_dates(row, line, ready=not problems)
-        if not problems:
-            self._ready += 1
-            self._keys.add(row.key, line)
+            self._has_ambiguous_date |= problem.startswith(_AMBIGUOUS_DATE)
+        if row.request is not None and not problems:
+            self._add_ready(row, row.request, line)
+
+    def _add_ready(self, row: VaultRow, request: VaultCreate, line: int) -> None:
+        self._ready += 1
+        self._keys.add(row.key, line)
+        self._kinds[type(request).__name__] += 1
+        if isinstance(request, CardVaultCreate):
+            self._brands[_brand(request.account_number.reveal())] += 1
+        if isinstance(request, CardVaultCreate | AchVaultCreate):
+            self._accounts.add(request.account_number.reveal(), line)
+        if row.has_full_date:
+            self._full_dates.add(_CHANGED_COLUMN, line)
+        for warning in self._warnings_of(request):
+            self._warnings.add(warning, line)
 
     def close(self) -> None:
         self._keys.close()
@@ -198,6 +204,8 @@ class _Counter:
     def plan(self, per_second: float, assumed: str) -> Plan:
         duplicate_keys = self._keys.find(_MAX_EXAMPLES)
         ready = self._ready - duplicate_keys.count
+        # One ambiguous date shows that a spreadsheet has changed the whole column.
+        full_dates = self._full_dates.found() if self._has_ambiguous_date else ()
         return Plan(
             rows=self.rows,
             ready=ready,
@@ -206,36 +214,12 @@ class _Counter:
             kinds=dict(self._kinds.most_common()),
             brands=dict(self._brands.most_common()),
             problems=self._problems.found(),
-            warnings=(*self._full_date_warning(), *self._warnings.found()),
+            warnings=(*full_dates, *self._warnings.found()),
             duplicate_keys=duplicate_keys,
             duplicate_accounts=self._accounts.find(_MAX_EXAMPLES),
             seconds=ready / per_second,
             assumed=assumed,
         )
-
-    def _count_full_dates(self, row: VaultRow, line: int, *, ready: bool) -> None:
-        """Count expiries that are full dates. An ambiguous one shows that a spreadsheet has changed the column."""
-        if any(problem.startswith(_AMBIGUOUS_DATE) for problem in row.problems):
-            self._has_ambiguous_date = True
-        elif row.has_full_date and ready:
-            self._full_dates += 1
-            if len(self._full_date_lines) < _MAX_EXAMPLES:
-                self._full_date_lines.append(line)
-
-    def _full_date_warning(self) -> Iterator[Remark]:
-        """Warn of the whole column if a spreadsheet has changed a cell."""
-        if self._has_ambiguous_date:
-            yield Remark(_CHANGED_COLUMN, self._full_dates, tuple(self._full_date_lines))
-
-    def _count_request(self, request: VaultCreate, line: int, *, ready: bool) -> None:
-        if isinstance(request, CardVaultCreate | AchVaultCreate):
-            self._accounts.add(request.account_number.reveal(), line)
-        if not ready:
-            return
-        for warning in self._warnings_of(request):
-            self._warnings.add(warning, line)
-        if isinstance(request, CardVaultCreate):
-            self._brands[_brand(request.account_number.reveal())] += 1
 
     def _warnings_of(self, request: VaultCreate) -> Iterator[str]:
         if isinstance(request, CardVaultCreate):

@@ -22,13 +22,14 @@ CARD_REQUEST = CardVaultCreate(account_number=CARD, exp_date="1230")
 
 
 async def test_rows_are_counted(tmp_path: Path) -> None:
-    """All, those that can be sent, by kind and by brand."""
-    path = put(tmp_path, lines(card_row(1), f"2,{OTHER_CARD},1230,", "3,4111111111111112,1230,", "4,1", ",,,"))
+    """All, those that can be sent, by kind and by brand. Kinds and brands count the same rows."""
+    given = [card_row(1), f"2,{OTHER_CARD},1230,", "3,4111111111111112,1230,", "4,1", ",,,", card_row(1)]
+    path = put(tmp_path, lines(*given))
     seen: list[int] = []
     plan = await plan_migration(read_rows(path), today=TODAY, on_progress=seen.append)
-    assert (plan.rows, plan.ready) == (4, 2)
+    assert (plan.rows, plan.ready, plan.rejected, plan.repeated) == (5, 2, 2, 1)
     assert plan.kinds == {"CardVaultCreate": 3}
-    assert plan.brands == {"visa": 1, "mc": 1}
+    assert plan.brands == {"visa": 2, "mc": 1}
 
 
 async def test_problems_are_gathered(tmp_path: Path) -> None:
@@ -55,21 +56,13 @@ async def test_what_is_said_of_several_rows_is_true_of_each() -> None:
 
 async def test_of_rows_with_one_key_the_first_that_can_be_sent_is_counted() -> None:
     bad = ("exp_date: no",)
-    given = [("a", ()), ("a", ()), ("b", bad), ("b", ()), ("c", ()), ("c", bad), ("a", ()), ("d", ())]
+    given = [("a", ()), ("a", ()), ("b", bad), ("b", ()), ("c", ()), ("c", bad), ("a", ()), ("d", ()), ("b", ())]
     rows = [VaultRow(key=key, line=line, request=CARD_REQUEST, problems=said) for line, (key, said) in enumerate(given)]
     plan = await plan_migration(rows, rate=1, today=TODAY)
-    assert (plan.rows, plan.ready, plan.rejected, plan.repeated, plan.seconds) == (8, 4, 2, 2, 4)
-    assert plan.duplicate_keys == DuplicateCount(2, ((1, 0), (6, 0)))
-    assert str(plan).startswith("8 rows, 4 can be sent: about 4.0 s")
-    assert "lines 1 (0 wins), 6 (0 wins)" in str(plan)
-
-
-async def test_the_line_that_wins_is_named() -> None:
-    bad = VaultRow(key="a", line=2, request=CARD_REQUEST, problems=("exp_date: no",))
-    good = [VaultRow(key="a", line=line, request=CARD_REQUEST) for line in (3, 4)]
-    plan = await plan_migration([bad, *good], today=TODAY)
-    assert (plan.ready, plan.rejected, plan.repeated) == (1, 1, 1)
-    assert plan.duplicate_keys.examples == ((4, 3),)
+    assert (plan.rows, plan.ready, plan.rejected, plan.repeated, plan.seconds) == (9, 4, 2, 3, 4)
+    assert plan.duplicate_keys == DuplicateCount(3, ((1, 0), (6, 0), (8, 3)))
+    assert str(plan).startswith("9 rows, 4 can be sent: about 4.0 s")
+    assert "lines 1 (0 wins), 6 (0 wins), 8 (3 wins)" in str(plan)
 
 
 async def test_a_key_that_no_journal_can_keep_is_a_problem() -> None:
