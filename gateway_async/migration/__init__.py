@@ -22,8 +22,8 @@ from gateway_async.migration.rate import Rate, RedisRate, SteadyRate
 from gateway_async.migration.report import Report, Sample, Totals
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import Rows, read_rows, shards
-from gateway_async.migration.sources.records import Shard
 from gateway_async.migration.verify import Finding, Verdict, Verification, verify_vaults
 
 __all__ = [

@@ -6,12 +6,12 @@ once, as `shard_job` describes. Only the positions of shards in the file, and co
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
-from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
@@ -21,18 +21,18 @@ import attrs
 
 from gateway_async._arguments import number_problems
 from gateway_async._extras import import_extra
-from gateway_async._text import Problem
+from gateway_async._text import Problem, describe_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import JournalCounter, Report, Samples
-from gateway_async.migration.shard_job import ShardJob, ShardResult, rows_left, seal_shard_address
+from gateway_async.migration.report import Report, Samples, update_totals, update_totals_often
+from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
+from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.migration.sources.files import shards as shards_of
-from gateway_async.migration.sources.records import Shard
-from gateway_async.migration.stop import describe_cap
+from gateway_async.migration.stop import closing, describe_cap, run_beside
 from gateway_async.observe import logger
 
 _FIRST_WORKER_SECONDS: Final = 30
@@ -114,10 +114,8 @@ async def migrate_vaults_dask(
     del journal, redis  # an error's traceback shows local variables
     numbers = {"concurrency": concurrency, "rows_per_shard": rows_per_shard, "give_up_after": give_up_after}
     _check(rate, sealed_redis, max_rows=1 if max_rows is None else max_rows, **numbers)
-    file, size = _locate_file(path)
     job = ShardJob(
-        path=str(file),
-        size=size,
+        path=path,
         name=name,
         journal=sealed_journal,
         gateway=gateway,
@@ -128,25 +126,17 @@ async def migrate_vaults_dask(
         max_rows=max_rows,
         reading=reading,
     )
-    await read_rows(file, **reading).header()
-    shards = await anyio.to_thread.run_sync(lambda: shards_of(file, rows_per_shard, **reading))
-    async with _connect(scheduler) as client, job.open_journal() as store:
+    await read_rows(job.path, **reading).header()
+    shards = await anyio.to_thread.run_sync(lambda: shards_of(job.path, rows_per_shard, **reading))
+    async with _connect(scheduler) as client, closing(job.create_journal()) as store:
         run = await store.start(name)
         await _check_workers(client, job)
         if max_rows is not None:
-            await rows_left(store, max_rows)  # creates the counter, before workers do it at once
+            await store.reserve_rows(0, limit=max_rows)  # creates the counter, before workers do it at once
         if retry_rejected:
             await store.delete_rejected()
-        coordinator = _Coordinator(
-            client=client,
-            job=attrs.evolve(job, name=run.name, since=run.number),
-            journal=store,
-            report=Report(run.name),
-            retries=retries,
-            stop_when=stop_when,
-            on_row=on_row,
-            on_progress=on_progress,
-        )
+        job, report = attrs.evolve(job, name=run.name, since=run.number), Report(run.name)
+        coordinator = _Coordinator(client, job, store, report, retries, stop_when, on_row, on_progress)
         return await coordinator.run(shards)
 
 
@@ -171,14 +161,6 @@ def _check(rate: Any, redis: Any, **numbers: Any) -> None:
             raise InvalidRequestError([Problem(Problem.of(line).message, "redis") for line in error.problems]) from None
 
 
-def _locate_file(path: str | PathLike[str]) -> tuple[Path, int]:
-    file = Path(path).absolute()
-    try:
-        return file, file.stat().st_size
-    except OSError as error:
-        raise InvalidRequestError(f"path: {file} cannot be read: {error.strerror}") from None
-
-
 @asynccontextmanager
 async def _connect(scheduler: Any) -> AsyncIterator[Any]:
     client_class = import_extra("distributed", extra="dask", user="migrate_vaults_dask").Client
@@ -190,10 +172,10 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
     except (OSError, ValueError) as error:
         raise InvalidRequestError(f"scheduler: {address} cannot be reached: {error}") from None
     try:
-        with anyio.move_on_after(_FIRST_WORKER_SECONDS) as waiting:
-            await client.wait_for_workers(1)
-        if waiting.cancelled_caught:
-            raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s")
+        try:
+            await client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
+        except TimeoutError:
+            raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
         yield client
     finally:
         with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
@@ -201,7 +183,6 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
 
 
 async def _check_workers(client: Any, job: ShardJob) -> None:
-    """Check that each worker is able to start."""
     results: dict[str, Any] = await client.run(job.check, on_error="return")
     wrong = {worker: error for worker, error in results.items() if isinstance(error, InvalidRequestError)}
     if wrong:
@@ -238,32 +219,30 @@ def run_shard(migration: str, job: ShardJob, shard: Any) -> ShardResult:
     def stop_when(_report: Report) -> str | None:
         return "the coordinator asked to stop" if migration in _stopping else None
 
-    return asyncio.run(job.run_shard(shard, stop_when=stop_when, on_progress=send_progress))
+    return asyncio.run(job.run(shard, stop_when=stop_when, on_progress=send_progress))
 
 
 # --- in the caller's process
 
 
-@attrs.define(kw_only=True)
+@attrs.define
 class _Coordinator:
-    """Submits the shards of a migration to the workers of a cluster, and adds up their reports.
-
-    A shard that the limit of rows held back runs again when the others have ended, with what they have given back.
-    """
+    """Submits the shards of a migration to the workers of a cluster, and adds up their reports."""
 
     client: Any
     job: ShardJob
-    journal: Journal
+    journal: Any
     report: Report
     retries: int
     stop_when: Callable[[Report], str | None] | None
     on_row: RowCallback | None
     on_progress: Callable[[Report], object] | None
-    _counter: JournalCounter = attrs.field(init=False)
     _id: str = attrs.field(factory=lambda: token_hex(8))
-    _waiting: deque[Shard] = attrs.field(factory=deque)
-    _tasks: dict[asyncio.Task[ShardResult | None], Shard] = attrs.field(factory=dict)
-    _reports: dict[int, Report] = attrs.field(factory=dict)
+    _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
+    _shards_scope: anyio.CancelScope = attrs.field(factory=anyio.CancelScope)
+    _at_cap: dict[Shard, ShardResult | None] = attrs.field(factory=dict)
+    _running: dict[int, Report] = attrs.field(factory=dict)
+    _ended: dict[int, Report] = attrs.field(factory=dict)
     _failures: list[Report] = attrs.field(factory=list)
     _given_up: list[str] = attrs.field(factory=list)
     _rows: int = 0
@@ -271,90 +250,89 @@ class _Coordinator:
     _threads: int = 0
     _started_at: float = attrs.field(factory=anyio.current_time)
     _last_worker_at: float = attrs.field(factory=anyio.current_time)
-    _next_tick: float = float("-inf")
     _samples: Samples = attrs.field(factory=Samples)
 
-    def __attrs_post_init__(self) -> None:
-        self._counter = JournalCounter(self.journal)
-
     async def run(self, shards: Sequence[Shard]) -> Report:
-        """Run all shards and return the sums of their reports."""
         report = self.report
         report.started_at = datetime.now(UTC)
-        self._waiting.extend(shards)
         self._rows = sum(shard.rows for shard in shards)
-        before = await self._counter.read()
-        self._stored_before = before.stored if before else 0
+        await update_totals(report, self.journal)
+        self._stored_before = report.totals.stored if report.totals else 0
         self.client.subscribe_topic(self._id, self._receive_progress)
         try:
-            await self._run_shards()
+            async with run_beside(self._tick_often, partial(update_totals_often, report, self.journal)):
+                with self._shards_scope:
+                    await self._run_shards(shards)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
             raise
         finally:
-            for task in self._tasks:
-                task.cancel()
             report.ended_at = datetime.now(UTC)
         if self._given_up:
             self._stop("; ".join(self._given_up))
         if not report.stopped:
             with suppress(JournalError):
                 await self.journal.finish()
-        await self._update_report()
+        await update_totals(report, self.journal)
+        self._update_report()
         return report
 
-    async def _run_shards(self) -> None:
-        """Keep a few shards on the workers until all have ended, or nothing more may start."""
-        held_back: list[tuple[Shard, ShardResult]] = []
-        while self._tasks or (self._waiting and not self.report.stopped):
-            await self._tick()
-            if self.report.stopped and not (self._threads and self._tasks):
-                break
-            most = 0 if self.report.stopped or held_back else max(1, self._threads * _SHARDS_PER_THREAD)
-            while self._waiting and len(self._tasks) < most:
-                shard = self._waiting.popleft()
-                self._tasks[asyncio.create_task(self._run_shard(shard))] = shard
-            timeout = max(0.0, self._next_tick - anyio.current_time())
-            ended, _ = await asyncio.wait(self._tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                shard, result = self._tasks.pop(task), task.result()
-                if result is not None and result.report.at_cap:
-                    held_back.append((shard, result))
-                elif result is not None:
-                    await self._end_shard(shard, result)
-            if held_back and not self._tasks:
-                await self._resume(held_back)
-                held_back.clear()
+    async def _run_shards(self, shards: Sequence[Shard]) -> None:
+        """Run all shards. Those at the cap run again when the others have ended, with what they have given back."""
+        while shards and not self.report.stopped:
+            self._at_cap.clear()
+            async with anyio.create_task_group() as tasks:
+                for shard in shards:
+                    tasks.start_soon(self._run_shard, shard)
+            shards = [*self._at_cap]
+            if shards and not self.report.stopped and not await self._can_reserve():
+                await update_totals(self.report, self.journal)
+                self._update_report()
+                self.report.at_cap = not self._given_up
+                self._stop("; ".join(self._given_up) or describe_cap(self.report, self.job.max_rows or 0))
+        for shard, result in self._at_cap.items():
+            await self._report_rows(shard, result)
 
-    async def _resume(self, held_back: Sequence[tuple[Shard, ShardResult]]) -> None:
-        """Run shards again if the others have left some of the limit; otherwise stop."""
-        limit = self.job.max_rows or 0
-        if not self.report.stopped and await rows_left(self.journal, limit):
-            self._waiting.extendleft(shard for shard, _ in held_back)
+    async def _can_reserve(self) -> bool:
+        """Reserve a row and give it back, to find out whether one is left."""
+        reserved = await self.journal.reserve_rows(1, limit=self.job.max_rows)
+        await self.journal.reserve_rows(-reserved, limit=self.job.max_rows)
+        return bool(reserved)
+
+    async def _run_shard(self, shard: Shard) -> None:
+        async with self._slots:
+            if self.report.stopped:
+                return
+            if self._at_cap:
+                self._at_cap[shard] = None
+                return
+            result = await self._run_with_retries(shard)
+        if result is None:
             return
-        if not self.report.stopped:
-            self.report.at_cap = not self._given_up
-            await self._update_report()
-            self._stop("; ".join(self._given_up) or describe_cap(self.report, limit))
-        for shard, result in held_back:
-            await self._end_shard(shard, result)
+        if result.report.at_cap:
+            self._at_cap[shard] = result
+            return
+        if result.report.stopped:
+            self._stop(result.report.stopped)
+        await self._report_rows(shard, result)
 
-    async def _run_shard(self, shard: Shard) -> ShardResult | None:
-        """Run a shard with retries. Return None if it is given up."""
-        if held_back := self._reports.get(shard.start):  # its rows are skipped or counted again, its failures are not
-            self._failures.append(Report(failed_attempts=held_back.failed_attempts, failures=held_back.failures))
+    async def _run_with_retries(self, shard: Shard) -> ShardResult | None:
+        """Run a shard on a worker. Return None if it is given up."""
+        if earlier := self._ended.pop(shard.start, None):  # its rows are skipped or counted again, its failures are not
+            self._failures.append(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
         problem = ""
         for attempt in range(self.retries + 1):
-            self._reports[shard.start] = Report()
+            self._running[shard.start] = Report()
             try:
                 result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
             except Exception as error:  # noqa: BLE001  any failure of the worker
-                problem = f"{type(error).__name__}: {error}"
-                del self._reports[shard.start]
+                problem = describe_error(error)
             else:
-                self._reports[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
+                self._ended[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
                 return result
+            finally:
+                del self._running[shard.start]
             if self.report.stopped or attempt == self.retries:
                 break
             logger.warning("shard failed, it is retried: %r: %s", shard, problem)
@@ -364,11 +342,9 @@ class _Coordinator:
             self._stop(self._given_up[-1])
         return None
 
-    async def _end_shard(self, shard: Shard, result: ShardResult) -> None:
+    async def _report_rows(self, shard: Shard, result: ShardResult | None) -> None:
         """Report the rows of a shard that are not stored. They are read again, as workers return no rows."""
-        if result.report.stopped and not result.report.at_cap:
-            self._stop(result.report.stopped)
-        if self.on_row and result.results:
+        if self.on_row and result and result.results:
             by_line = {row_result.line: row_result for row_result in result.results}
             async for row in self.job.rows_of(shard):
                 if row_result := by_line.pop(row.line, None):
@@ -380,18 +356,27 @@ class _Coordinator:
 
     def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
         _, message = event
-        if message["shard"] in {shard.start for shard in self._tasks.values()} & self._reports.keys():
-            self._reports[message["shard"]] = Report(**message["report"])
+        if message["shard"] in self._running:
+            self._running[message["shard"]] = Report(**message["report"])
 
     async def _stop_workers(self) -> None:
-        """Ask all workers to stop, also those that connected later."""
         with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
             await self.client.run(stop_shards, self._id, on_error="ignore")
 
-    async def _tick(self) -> None:
+    async def _tick_often(self) -> None:
         """Adapt to the workers, update the report and stop if asked to, twice a second."""
-        if anyio.current_time() < self._next_tick:
-            return
+        while True:
+            await self._count_threads()
+            self._update_report()
+            if self.stop_when and (reason := self.stop_when(self.report)):
+                self._stop(reason)
+            if self.report.stopped:
+                await self._stop_workers()  # also those that connected later
+                if not self._threads:
+                    self._shards_scope.cancel()
+            await anyio.sleep(_TICK_SECONDS)
+
+    async def _count_threads(self) -> None:
         self._threads = 0  # also if the scheduler does not respond
         with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
             self._threads = sum((await self.client.nthreads()).values())
@@ -399,18 +384,12 @@ class _Coordinator:
             self._last_worker_at = anyio.current_time()
         elif anyio.current_time() - self._last_worker_at > self.job.give_up_after:
             self._stop(f"no worker was connected for {self.job.give_up_after:g} s")
-        await self._update_report()
-        if self.stop_when and (reason := self.stop_when(self.report)):
-            self._stop(reason)
-        if self.report.stopped:
-            await self._stop_workers()
-        self._next_tick = anyio.current_time() + _TICK_SECONDS
+        self._slots.total_tokens = max(1, self._threads * _SHARDS_PER_THREAD)
 
-    async def _update_report(self) -> None:
+    def _update_report(self) -> None:
         report = self.report
-        report.totals = await self._counter.read(now=report.at_cap or report.ended_at is not None)
         stored_now = report.totals.stored - self._stored_before if report.totals else 0
-        add_up(report, [*self._reports.values(), *self._failures], stored_now)
+        add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored_now)
         report.seconds = anyio.current_time() - self._started_at
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)
@@ -428,12 +407,7 @@ def add_up(report: Report, shards: Sequence[Report], stored: int) -> None:
     """Make the figures of a report the sums of its shards.
 
     A shard that runs again skips the rows that it stored before. Stored rows that are in the journal but in no report
-    come from an earlier attempt, or from processes that died.
-
-    Args:
-        report: the report.
-        shards: the reports of all shards.
-        stored: rows that the journal has stored since the start.
+    come from an earlier attempt, or from processes that died: `stored` counts those since the start.
     """
     sums = {name: sum(getattr(each, name) for each in shards) for name in _SUMMED}
     ended = sums["stored"] + sums["skipped"]

@@ -1,6 +1,6 @@
 """`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from os import PathLike
@@ -10,7 +10,6 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
@@ -18,14 +17,16 @@ from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import JournalCounter, Report, Samples
+from gateway_async.migration.report import Report, Samples, update_totals, update_totals_often
 from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.runner import Runner
 from gateway_async.migration.sources.files import Rows
-from gateway_async.migration.stop import RowAllowance
+from gateway_async.migration.stop import RowAllowance, closing, run_beside
 from gateway_async.models.account_vaults import VaultCreate
 
 _TICK_SECONDS: Final = 0.1
+_FIRST_COUNT_SECONDS: Final = 1.0
+"""Seconds that the first progress waits for the rows of all runs."""
 
 
 async def migrate_vaults(
@@ -91,9 +92,7 @@ async def migrate_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
-    store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    counter = JournalCounter(store)
-    try:
+    async with closing(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
         report = await migrate_rows(
             gateway,
             rows,
@@ -108,12 +107,8 @@ async def migrate_vaults(
             stop_when=stop_when,
             on_row=on_row,
             on_progress=on_progress,
-            counter=counter,
         )
-        report.totals = await counter.read(now=True)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.aclose()
+        await update_totals(report, store)
     return report
 
 
@@ -133,12 +128,11 @@ async def migrate_rows(
     stop_when: Callable[[Report], str | None] | None,
     on_row: RowCallback | None,
     on_progress: Callable[[Report], object] | None,
-    counter: JournalCounter | None = None,
 ) -> Report:
     """Store the rows of a whole input, or of one of its shards.
 
-    It takes the arguments of `migrate_vaults`, but `rows` come from `iterate_rows`, and `since` is the journal's first
-    run that counts as this one. The counter adds the rows of all runs to the report.
+    It takes the arguments of `migrate_vaults`, but `rows` come from `iterate_rows`. For a shard of several processes,
+    `since` is the journal's first run that counts as this one, and the rows of all runs are not counted.
     """
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, rate)
@@ -158,9 +152,17 @@ async def migrate_rows(
             on_row=on_row,
             give_up_after=give_up_after,
         )
-        monitor = _Monitor(report, limiter, runner, counter, stop_when, on_progress)
+        monitor = _Monitor(report, limiter, runner, stop_when, on_progress)
+        # None waits for another: a slow journal would delay a stop.
+        beside = [monitor.update_often, monitor.write_often]
+        if since is None:
+            with anyio.move_on_after(_FIRST_COUNT_SECONDS):
+                await update_totals(report, journal)
+            beside.append(partial(update_totals_often, report, journal))
         with gateway.observing(limiter.observe):
-            await monitor.watch(partial(runner.run, rows, since or run.number, is_shard=is_shard))
+            async with run_beside(*beside):
+                await runner.run(rows, since or run.number, is_shard=is_shard)
+            monitor.update()
     finally:
         report.ended_at = datetime.now(UTC)
     return report
@@ -168,40 +170,27 @@ async def migrate_rows(
 
 @attrs.define
 class _Monitor:
-    """Updates the report and checks for a stop, ten times a second."""
+    """Updates the report and checks for a stop."""
 
     _report: Report
     _limiter: ConcurrencyLimiter
     _runner: Runner
-    _counter: JournalCounter | None
     _stop_when: Callable[[Report], str | None] | None
     _on_progress: Callable[[Report], object] | None
     _started_at: float = attrs.field(factory=anyio.current_time)
     _samples: Samples = attrs.field(factory=Samples)
 
-    async def watch(self, run: Callable[[], Awaitable[None]]) -> None:
-        """Update the report until `run` ends."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._update_often)
-                try:
-                    await run()
-                finally:
-                    tasks.cancel_scope.cancel()
-        except BaseExceptionGroup as group:
-            error = first_error(group)
-            raise error from error.__cause__
-        self._update()
-
-    async def _update_often(self) -> None:
+    async def update_often(self) -> None:
         while True:
-            if self._counter:
-                self._report.totals = await self._counter.read()
-            self._update()
+            self.update()
+            await anyio.sleep(_TICK_SECONDS)
+
+    async def write_often(self) -> None:
+        while True:
             await self._runner.write()
             await anyio.sleep(_TICK_SECONDS)
 
-    def _update(self) -> None:
+    def update(self) -> None:
         report, limiter = self._report, self._limiter
         report.seconds = anyio.current_time() - self._started_at
         report.failed_attempts = limiter.failed_attempts

@@ -24,11 +24,13 @@ _EXPIRY_SECONDS: Final = 3600
 """Seconds until Redis drops an unused rate."""
 
 # Times come from Redis, in microseconds, because the clocks of hosts differ. Each call gets a separate moment.
-_ACQUIRE_SCRIPT: Final = """
+_NOW: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local earliest = now - ARGV[2]
 local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
+"""
+_ACQUIRE_SCRIPT: Final = f"""{_NOW}
+local earliest = now - ARGV[2]
 if pause > now then
     earliest = pause
 end
@@ -37,19 +39,15 @@ redis.call('HSET', KEYS[1], 'next', string.format('%.0f', moment + ARGV[1]))
 redis.call('EXPIRE', KEYS[1], ARGV[3])
 return string.format('%.0f', math.max(0, moment - now))
 """
-_PAUSE_SCRIPT: Final = """
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local pause = math.max(tonumber(redis.call('HGET', KEYS[1], 'pause') or 0), now + ARGV[1])
+_PAUSE_SCRIPT: Final = f"""{_NOW}
+pause = math.max(pause, now + ARGV[1])
 redis.call('HSET', KEYS[1], 'pause', string.format('%.0f', pause))
 redis.call('HSET', KEYS[1], 'next', string.format('%.0f', pause))
 redis.call('EXPIRE', KEYS[1], ARGV[2])
 return string.format('%.0f', pause - now)
 """
-_PAUSE_LEFT_SCRIPT: Final = """
-local time = redis.call('TIME')
-local pause = tonumber(redis.call('HGET', KEYS[1], 'pause') or 0)
-return string.format('%.0f', math.max(0, pause - (time[1] * 1000000 + time[2])))
+_PAUSE_LEFT_SCRIPT: Final = f"""{_NOW}
+return string.format('%.0f', math.max(0, pause - now))
 """
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -73,32 +74,6 @@ class Totals:
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} {STATES[state]}" for state, count in self.figures())
         return f"{self.rows:,} {pluralize(self.rows, 'row')}: {counts}"
-
-
-async def read_totals(journal: Journal) -> Totals | None:
-    """Count the rows of all runs; None if the journal cannot be read."""
-    try:
-        return Totals.from_counts(await journal.counts())
-    except JournalError:
-        return None
-
-
-class JournalCounter:
-    """Counts the rows of a journal while a migration runs, which takes a while with millions of them."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._totals: Totals | None = None
-        self._due_at = float("-inf")
-
-    async def read(self, *, now: bool = False) -> Totals | None:
-        """Read the row counts of all runs, taken recently or, if asked, now; None if they cannot be read."""
-        began = anyio.current_time()
-        if now or began >= self._due_at:
-            self._totals = await read_totals(self._journal) or self._totals
-            ended = anyio.current_time()
-            self._due_at = ended + max(_COUNT_SECONDS, _COUNT_PAUSE_FACTOR * (ended - began))
-        return self._totals
 
 
 MAX_KINDS: Final = 10_000
@@ -248,3 +223,17 @@ class Samples:
             self._kept = self._kept[::2]
             self._every *= 2
         return self._kept
+
+
+async def update_totals(report: Report, journal: Journal) -> None:
+    """Count the rows of all runs. If the journal cannot be read, the report keeps its totals."""
+    with suppress(JournalError):
+        report.totals = Totals.from_counts(await journal.counts())
+
+
+async def update_totals_often(report: Report, journal: Journal) -> None:
+    """Count the rows of all runs again and again. With millions of them, a count takes a while."""
+    while True:
+        began = anyio.current_time()
+        await update_totals(report, journal)
+        await anyio.sleep(max(_COUNT_SECONDS, _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)))

@@ -146,7 +146,7 @@ class Runner:
             raise queue.error
 
     def _check_cap(self) -> None:
-        if self._allowance.exhausted and self._allowance.rows is not None and not self._stop_signal.reason:
+        if self._allowance.at_cap and self._allowance.rows is not None and not self._stop_signal.reason:
             self._report.at_cap = True
             self._stop_signal.set(describe_cap(self._report, self._allowance.rows))
 

@@ -4,13 +4,12 @@ No secret is sent to a shard or returned from it. A shard may run again, also tw
 journal, and rows that may have been sent are looked up by their id.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import anyio
 import attrs
 
 from gateway_async._secrets import Secret
@@ -22,15 +21,19 @@ from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows.row import VaultRow, iterate_rows
+from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import Rows, read_rows
-from gateway_async.migration.sources.records import Shard
-from gateway_async.migration.stop import RowAllowance, SharedRowAllowance
+from gateway_async.migration.stop import RowAllowance, SharedRowAllowance, closing
 
 
 def seal_shard_address(address: Any) -> Any:
     """Seal an address, because it may contain a password; anything else stays as it is."""
     return Secret(address) if isinstance(address, str) else address
+
+
+def _absolute(path: str | PathLike[str]) -> str:
+    return str(Path(path).absolute())
 
 
 @attrs.frozen
@@ -46,19 +49,16 @@ class ShardJob:
     """The data that a process needs to run shards. It can be pickled, and its repr shows no address.
 
     Attributes:
-        path: the file, at the same path for every process.
-        size: its size in bytes when it was split into shards.
         journal: the address of a PostgreSQL, or a function that opens another kind of journal.
-        gateway: creates a client in the process that sends.
         since: the journal's first run that belongs to this migration; 0 before it has started.
-        rate: calls per second over all processes, with `redis`; or a function that opens a rate; None for no limit.
-        concurrency: maximum number of concurrent calls of one process.
-        max_rows: maximum number of rows that all processes may store together; None for any number.
+        rate: calls per second over all processes, with `redis`; or a function that opens a rate.
+        concurrency: of one process.
+        max_rows: of all processes together.
         reading: further arguments of `read_rows`.
+        size: size of the file in bytes when it was split into shards; by default, now.
     """
 
-    path: str
-    size: int
+    path: str = attrs.field(converter=_absolute)
     name: str
     journal: Secret | Callable[[], Journal] = attrs.field(repr=False, converter=seal_shard_address)
     gateway: Callable[[], AsyncGateway] = attrs.field(default=AsyncGateway.from_env, repr=False)
@@ -69,6 +69,15 @@ class ShardJob:
     give_up_after: float = 600.0
     max_rows: int | None = None
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    size: int = attrs.field()
+
+    @size.default
+    def _measure(self) -> int:
+        try:
+            with Path(self.path).open("rb") as file:
+                return file.seek(0, 2)
+        except OSError as error:
+            raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the addresses in plain, because the workers connect to them."""
@@ -77,22 +86,13 @@ class ShardJob:
         return partial(type(self), **fields | plain), ()
 
     async def check(self) -> None:
-        """Check that shards can run in this process.
-
-        Raises:
-            InvalidRequestError: the file is not the one that was split into shards, or no client can be created.
-        """
+        """Raise `InvalidRequestError` if the file is another one here, or no client can be created."""
         self._check_file()
         async with self.gateway():
             pass
 
     def _check_file(self) -> None:
-        try:
-            with Path(self.path).open("rb") as file:
-                size = file.seek(0, 2)
-        except OSError as error:
-            raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
-        if size != self.size:
+        if (size := self._measure()) != self.size:
             raise InvalidRequestError(
                 f"path: {self.path} has {size} {pluralize(size, 'byte')} here "
                 f"(expected {self.size}, as on the coordinator)"
@@ -102,7 +102,7 @@ class ShardJob:
         """Read the rows of a shard from the file."""
         return read_rows(self.path, shard=shard, **self.reading)
 
-    async def run_shard(self, shard: Shard, **callbacks: Any) -> ShardResult:
+    async def run(self, shard: Shard, **callbacks: Any) -> ShardResult:
         """Store the rows of one shard.
 
         Each shard starts a run of the journal, and all runs since the first count as one. So two processes with the
@@ -110,9 +110,7 @@ class ShardJob:
         line has a duplicate key. A row read in the same line is the row itself, from a process that died or works on
         the same shard.
 
-        Args:
-            shard: the part of the file.
-            callbacks: `stop_when` and `on_progress` of `migrate_vaults`.
+        The callbacks are `stop_when` and `on_progress` of `migrate_vaults`.
 
         Raises:
             InvalidRequestError: the file is not available here.
@@ -127,13 +125,13 @@ class ShardJob:
 
         async with (
             self.gateway() as gateway,
-            self._open_rate() as rate,
-            self.open_journal() as journal,
-            _closing(_allowance(journal, self.max_rows)) as allowance,
+            closing(self._create_rate()) as rate,
+            closing(self.create_journal()) as journal,
+            closing(self._create_allowance(journal)) as allowance,
         ):
             report = await migrate_rows(
                 gateway,
-                iterate_rows(self.rows_of(shard)),
+                self.rows_of(shard),
                 journal,
                 is_shard=True,
                 name=self.name,
@@ -147,44 +145,19 @@ class ShardJob:
             )
         return ShardResult(attrs.evolve(report, samples=()), tuple(results))
 
-    @asynccontextmanager
-    async def open_journal(self) -> AsyncIterator[Journal]:
-        """Open the journal for a block."""
+    def create_journal(self) -> Any:
+        """Create the journal; with `max_rows` it counts reserved rows, too."""
         journal = self.journal() if callable(self.journal) else PostgresJournal(self.journal, self.name)
         if self.max_rows is not None and not hasattr(journal, "reserve_rows"):
             raise InvalidRequestError("max_rows: not possible with this journal (expected SQLite or PostgreSQL)")
-        async with _closing(journal):
-            yield journal
+        return journal
 
-    @asynccontextmanager
-    async def _open_rate(self) -> AsyncIterator[Rate | None]:
-        rate: Rate | None = None
-        if callable(self.rate):
-            rate = self.rate()
-        elif self.rate is not None and self.redis is not None:
-            rate = RedisRate(self.redis, self.rate, name=self.name)
-        async with _closing(rate):
-            yield rate
+    def _create_rate(self) -> Rate | None:
+        if self.rate is None or callable(self.rate):
+            return self.rate and self.rate()
+        return None if self.redis is None else RedisRate(self.redis, self.rate, name=self.name)
 
-
-def _allowance(journal: Any, max_rows: int | None) -> RowAllowance:
-    """Return the rows that a process may store; of a limit it shares the counter in the journal's database."""
-    return RowAllowance(None) if max_rows is None else SharedRowAllowance(partial(journal.reserve_rows, limit=max_rows))
-
-
-async def rows_left(journal: Any, max_rows: int) -> bool:
-    """Whether processes may still store rows."""
-    reserved = await journal.reserve_rows(1, limit=max_rows)
-    await journal.reserve_rows(-reserved, limit=max_rows)
-    return bool(reserved)
-
-
-@asynccontextmanager
-async def _closing(resource: Any) -> AsyncIterator[Any]:
-    """Close a resource after a block, if it can be closed; a cancellation waits for it."""
-    try:
-        yield resource
-    finally:
-        if close := getattr(resource, "aclose", None):
-            with anyio.CancelScope(shield=True):
-                await close()
+    def _create_allowance(self, journal: Any) -> RowAllowance:
+        if self.max_rows is None:
+            return RowAllowance(None)
+        return SharedRowAllowance(partial(journal.reserve_rows, limit=self.max_rows))

@@ -1,86 +1,42 @@
-"""Ends of a run before the end of its input: conditions, a stop signal, and a limit of stored rows."""
+"""Ends of a run: of what runs beside it and of what it has opened; a stop signal, and a limit of stored rows."""
 
-from collections.abc import Awaitable, Callable
-from datetime import datetime, time, timedelta
-from typing import Final, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
 
 import anyio
-import attrs
 
 from gateway_async._backoff import exponential_backoff
-from gateway_async._text import pluralize
-from gateway_async.errors import InvalidRequestError
+from gateway_async._text import first_error, pluralize
 from gateway_async.migration.queue import AHEAD
 from gateway_async.migration.report import Report
 
-StopCondition = Callable[[Report], str | None]
+R = TypeVar("R")
 
 
-@attrs.frozen
-class Window:
-    """The time of day in which a migration may run, local time. The end may be on the next day."""
-
-    begins: time
-    ends: time
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Parse a window such as `22:00-06:00`.
-
-        Raises:
-            InvalidRequestError: the text is not a window.
-        """
-        begins, _, ends = text.replace("–", "-").partition("-")
-        try:
-            window = cls(time.fromisoformat(begins.strip()), time.fromisoformat(ends.strip()))
-        except ValueError:
-            raise InvalidRequestError(f"window: must be two times of day like 22:00-06:00, not {text!r}") from None
-        if window.begins == window.ends or window.begins.tzinfo or window.ends.tzinfo:
-            raise InvalidRequestError(f"window: must be two different local times of day, not {text!r}")
-        return window
-
-    def contains(self, at: datetime) -> bool:
-        """Whether a moment is in the window; the end itself is outside."""
-        now = at.time().replace(tzinfo=None)
-        if self.begins < self.ends:
-            return self.begins <= now < self.ends
-        return now >= self.begins or now < self.ends
-
-    def seconds_until_open(self, at: datetime) -> float:
-        """The seconds until the window opens, by local clock time; 0 while it is open."""
-        if self.contains(at):
-            return 0.0
-        opens = datetime.combine(at.date(), self.begins, at.tzinfo)
-        return ((opens if opens > at else opens + timedelta(days=1)) - at).total_seconds()
-
-    def __str__(self) -> str:
-        return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
+@asynccontextmanager
+async def run_beside(*functions: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run functions until the block ends. An error of a function or of the block ends all of them, and is raised."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for function in functions:
+                tasks.start_soon(function)
+            yield
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        error = first_error(group)
+        raise error from error.__cause__
 
 
-def stop_on_any(*stops: StopCondition | None) -> StopCondition:
-    """Combine conditions: the first reason that one returns counts. None is ignored."""
-    conditions = [stop for stop in stops if stop is not None]
-    return lambda report: next((reason for stop in conditions if (reason := stop(report))), None)
-
-
-def stop_outside(window: Window, now: Callable[[], datetime]) -> StopCondition:
-    """Stop when the window closes."""
-    return lambda _: None if window.contains(now()) else f"the window {window} has closed"
-
-
-def stop_after_seconds(seconds: float) -> StopCondition:
-    """Stop after a number of seconds."""
-    reason = f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
-    return lambda report: reason if report.seconds >= seconds else None
-
-
-def stop_after_rejects(most: int) -> StopCondition:
-    """Stop when more than `most` rows are rejected.
-
-    Repeated rows count as rejected.
-    """
-    reason = f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
-    return lambda report: reason if report.rejected + report.repeated > most else None
+@asynccontextmanager
+async def closing(resource: R) -> AsyncIterator[R]:
+    """Close a resource after a block, if it can be closed; a cancellation waits for that."""
+    try:
+        yield resource
+    finally:
+        if close := getattr(resource, "aclose", None):
+            with anyio.CancelScope(shield=True):
+                await close()
 
 
 _MIN_PAUSE: Final = 0.2
@@ -125,13 +81,10 @@ class RowAllowance:
     Each row acquires one before it is sent, and gives it back if it is rejected. One task acquires, in the order of the
     rows. Any number of tasks give back.
 
-    Args:
-        rows: how many may be stored; None for any number.
-
     Attributes:
-        rows: the same number.
+        rows: how many may be stored; None for any number.
         used: how many are stored, unknown or in progress.
-        exhausted: whether a row was held back because all were used.
+        at_cap: whether a row was held back because all were used.
         read_ahead: rows that are read and started before a call is free.
     """
 
@@ -140,7 +93,7 @@ class RowAllowance:
     def __init__(self, rows: int | None) -> None:
         self.rows = rows
         self.used = 0
-        self.exhausted = False
+        self.at_cap = False
         self._in_progress = 0
         self._closed = False
         self._changed = anyio.Event()
@@ -148,15 +101,14 @@ class RowAllowance:
     async def acquire(self) -> bool:
         """Take one for a row in progress; wait while another may still give one back.
 
-        Returns:
-            Whether one was taken. False if all are used permanently, or the run stops.
+        Return False if all are used permanently, or the run stops.
         """
         while self._in_progress and not self._closed and self._is_used_up():
             if self._changed.is_set():
                 self._changed = anyio.Event()
             await self._changed.wait()
         if self._closed or self._is_used_up():
-            self.exhausted = not self._closed
+            self.at_cap = not self._closed
             return False
         self.used += 1
         self._in_progress += 1
@@ -186,11 +138,7 @@ _RESERVED_ROWS: Final = 16
 
 
 class SharedRowAllowance(RowAllowance):
-    """The same for several processes that share one counter.
-
-    Args:
-        reserve: reserves a number of rows and returns how many it got; a negative number gives some back.
-    """
+    """The same for several processes that share one counter; `reserve` is `reserve_rows` of their journal."""
 
     read_ahead = _RESERVED_ROWS
 

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
-from contextlib import aclosing, closing
+from contextlib import aclosing
+from contextlib import closing as closing_table
 from enum import StrEnum
 from os import PathLike
 from random import Random
@@ -12,7 +13,6 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._text import first_error
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
@@ -22,7 +22,7 @@ from gateway_async.errors import (
     PermissionDeniedError,
     RecordDeletedError,
 )
-from gateway_async.migration.journal.protocol import Journal, RowState, iterate_started
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState, iterate_started
 from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.report import MAX_KINDS, Totals, generalize
 from gateway_async.migration.rows.row import (
@@ -38,6 +38,7 @@ from gateway_async.migration.rows.row import (
     storable_key,
 )
 from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
+from gateway_async.migration.stop import closing, run_beside
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 _MAX_FINDINGS: Final = 1000
@@ -124,7 +125,7 @@ class Verification:
             findings.append(finding)
 
 
-Pair = tuple[JournalRow, VaultCreate | None]
+Pair = tuple[JournalEntry, VaultCreate | None]
 """A stored account, and the request that should have stored it, if known."""
 
 _MAX_UNREAD: Final = 100
@@ -169,21 +170,14 @@ async def verify_vaults(
     """
     rows = None if rows is None else iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
-    store = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    result = Verification()
-    checker = _Checker(result, gateway, concurrency, on_progress, on_finding)
-    try:
+    checker = _Checker(Verification(), gateway, concurrency, on_progress, on_finding)
+    async with closing(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.aclose()
-    return result
+    return checker.result
 
 
 @attrs.define
 class _Checker:
-    """Reads accounts concurrently and compares them."""
-
     result: Verification
     _gateway: AsyncGateway
     _concurrency: int
@@ -193,17 +187,10 @@ class _Checker:
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
         sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
-        try:
-            async with receiver, anyio.create_task_group() as progress_task:
-                progress_task.start_soon(self._report_progress)
-                async with anyio.create_task_group() as workers:
-                    workers.start_soon(self._send_pairs, pairs, sender)
-                    for _ in range(self._concurrency):
-                        workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
-                progress_task.cancel_scope.cancel()
-        except BaseExceptionGroup as group:
-            error = first_error(group)
-            raise error from error.__cause__
+        async with run_beside(self._report_progress), receiver, anyio.create_task_group() as workers:
+            workers.start_soon(self._send_pairs, pairs, sender)
+            for _ in range(self._concurrency):
+                workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
         self._call_back()
 
     async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any) -> None:
@@ -217,9 +204,9 @@ class _Checker:
             if self.result.stopped:
                 scope.cancel()
 
-    async def _check_account(self, entry: JournalRow, request: VaultCreate | None) -> None:
+    async def _check_account(self, entry: JournalEntry, request: VaultCreate | None) -> None:
         try:
-            vault = await self._gateway.account_vaults.get(entry.vault_id)
+            vault = await self._gateway.account_vaults.get(entry.vault_id or "")
         except (NotFoundError, RecordDeletedError) as error:
             self._unread_in_a_row = 0
             self._add_finding(entry, Verdict.MISSING, (error.meaning,))
@@ -232,9 +219,8 @@ class _Checker:
                 self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
         else:
             self._unread_in_a_row = 0
-            details = dict.fromkeys(_differences(entry, request, vault))
-            if details:
-                self._add_finding(entry, Verdict.DIFFERENT, tuple(details))
+            if details := tuple(dict.fromkeys(_differences(entry, request, vault))):
+                self._add_finding(entry, Verdict.DIFFERENT, details)
             else:
                 self.result.matching += 1
 
@@ -248,7 +234,7 @@ class _Checker:
         if self._on_finding:
             self._on_finding(finding)
 
-    def _add_finding(self, entry: JournalRow, verdict: Verdict, details: tuple[str, ...]) -> None:
+    def _add_finding(self, entry: JournalEntry, verdict: Verdict, details: tuple[str, ...]) -> None:
         self.add(Finding(entry.key, entry.line, entry.vault_id, verdict, details))
 
     async def _report_progress(self) -> None:
@@ -272,9 +258,9 @@ async def _verify(
     if rows is None:
         await checker.check(_pair_without_rows(_read_journal(journal, RowState.STORED, sampled)))
         return
-    with closing(JournalRows()) as journal_rows:
-        async for entry in _read_journal(journal, None, sampled):
-            journal_rows.add(entry)
+    with closing_table(JournalRows()) as journal_rows:
+        async for journal_row in _read_journal(journal, None, sampled):
+            journal_rows.add(journal_row)
         await checker.check(_pair_with_rows(journal_rows, rows, checker))
 
 
@@ -286,24 +272,14 @@ async def _read_journal(
     async with aclosing(iterate_started(journal, state)) as entries:
         async for entry in entries:
             is_stored = entry.state is RowState.STORED
-            yield JournalRow(
-                key=entry.key,
-                line=entry.line,
-                state=str(entry.state),
-                fingerprint=entry.fingerprint,
-                vault_id=entry.vault_id or "",
-                api_id=entry.api_id,
-                last_four=entry.last_four,
-                reasons="; ".join(entry.reasons),
-                is_sampled=is_stored and (sampled is None or position in sampled),
-            )
+            yield JournalRow(entry, is_sampled=is_stored and (sampled is None or position in sampled))
             position += is_stored
 
 
-async def _pair_without_rows(entries: AsyncGenerator[JournalRow]) -> AsyncGenerator[Pair]:
-    async with aclosing(entries):  # closes the journal's iterator if the consumer stops early
-        async for entry in entries:
-            if entry.is_sampled:
+async def _pair_without_rows(journal_rows: AsyncGenerator[JournalRow]) -> AsyncGenerator[Pair]:
+    async with aclosing(journal_rows):  # closes the journal's iterator if the consumer stops early
+        async for entry, is_sampled, _ in journal_rows:
+            if is_sampled:
                 yield entry, None
 
 
@@ -317,38 +293,34 @@ async def _pair_with_rows(
     async with aclosing(rows):
         async for given in rows:
             row = as_vault_row(given)
-            entry, reasons = _find_entry(journal_rows, row)
+            journal_row, reasons = _find_row(journal_rows, row)
             if reasons:
                 checker.add(Finding(storable_key(row), row.line, None, Verdict.NOT_STORED, reasons))
-            elif entry is not None and entry.is_sampled:
-                yield entry, row.request
+            elif journal_row and journal_row.is_sampled:
+                yield journal_row.entry, row.request
     for entry in journal_rows.remaining():
         yield entry, None
 
 
-def _find_entry(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | None, tuple[str, ...]]:
-    """Return a row's journal entry, or why it is not stored.
+def _find_row(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | None, tuple[str, ...]]:
+    """Return a row of the input as it is in the journal, or why it is not stored.
 
     Of several rows with one key, the entry belongs to the one with its content, or in its line.
     """
     if problems := row_problems(row):
         return None, problems
-    entry, is_taken = journal_rows.find(row.key)
-    if entry is None and row.former_key is not None:
-        entry, is_taken = journal_rows.find(row.former_key)
-    if entry is None:
+    found = journal_rows.find(row.key) or (journal_rows.find(row.former_key) if row.former_key is not None else None)
+    if found is None:
         return None, ("row: not migrated yet",)
-    is_same = entry.fingerprint == fingerprint_of(row)
-    if is_taken or not (is_same or entry.line == row.line):
-        is_first = entry.state == RowState.STORED and not is_taken
+    entry, is_stored = found.entry, found.entry.state is RowState.STORED
+    if found.is_taken or not (entry.fingerprint == fingerprint_of(row) or entry.line == row.line):
+        is_first = is_stored and not found.is_taken
         return None, (other_content(entry.line) if is_first else same_key(entry.line),)
     journal_rows.take(entry.key)
-    if entry.state == RowState.STORED:
-        return entry, ()
-    return None, (entry.reasons or f"row: {entry.state}",)
+    return (found, ()) if is_stored else (None, ("; ".join(entry.reasons) or f"row: {entry.state}",))
 
 
-def _differences(entry: JournalRow, request: VaultCreate | None, vault: AccountVault) -> Iterator[str]:
+def _differences(entry: JournalEntry, request: VaultCreate | None, vault: AccountVault) -> Iterator[str]:
     if vault.account_vault_api_id not in (entry.api_id, None):
         yield f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}"
     if entry.last_four is not None and vault.last_four != entry.last_four:

@@ -571,12 +571,6 @@ async def test_a_beginning_whose_response_was_lost(migration: Migration, lines: 
     assert sorted(migration.gateway.looked) == [f"id-{number:05}" for number in range(20)]
 
 
-async def test_a_file_that_is_read_twice(migration: Migration) -> None:
-    report = await migration.run([*rows(300), *rows(300)])
-    assert (counts(report), report.repeated) == ((300, 0, 0, 0), 300)
-    assert sorted(migration.gateway.sent) == [f"id-{number:05}" for number in range(300)]
-
-
 async def test_a_silent_gateway_is_told_while_it_is_waited_for(migration: Migration) -> None:
     reports: list[tuple[float, str]] = []
     migration.gateway.always = DOWN
@@ -615,10 +609,36 @@ async def test_an_error_of_a_listener(migration: Migration, option: str) -> None
 
 
 @pytest.mark.parametrize(
-    "options", [{"concurrency": 0}, {"concurrency": 1.5}, {"concurrency": True}, {"rate": 0}, {"give_up_after": -1}]
+    "options",
+    [
+        *({name: wrong} for name in ("concurrency", "max_rows") for wrong in (0, -1, 1.5, True)),
+        *({"rate": 0}, {"give_up_after": -1}),
+    ],
 )
 async def test_arguments_are_checked(migration: Migration, options: dict[str, Any]) -> None:
     """Before anything is done."""
     with pytest.raises(InvalidRequestError, match=f"{next(iter(options))}: must be"):
         await migration.run([], **options)
     assert not migration.journal.run
+
+
+@pytest.mark.parametrize("method", ["counts", "record_results"])
+async def test_a_slow_journal_does_not_delay_a_stop(
+    migration: Migration, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migration.gateway.when_sent["id-00000"] = [WRONG]
+    migration.gateway.always = DOWN
+    stopped_at: list[float] = []
+
+    async def slow(*_: Any) -> dict[RowState, int]:
+        await anyio.sleep(60)
+        return {}
+
+    def stop(report: Report) -> str | None:
+        stopped_at.append(report.seconds)
+        return "enough" if report.seconds >= 1 else None
+
+    monkeypatch.setattr(migration.journal, method, slow)
+    report = await migration.run(rows(9), stop_when=stop)
+    assert report.stopped == "enough"
+    assert min(seconds for seconds in stopped_at if seconds >= 1) < 2

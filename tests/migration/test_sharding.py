@@ -20,8 +20,8 @@ from gateway_async.migration.dask import _Coordinator, add_up
 from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.report import Report
 from gateway_async.migration.shard_job import ShardJob, ShardResult
+from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import shards
-from gateway_async.migration.sources.records import Shard
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
 
@@ -112,16 +112,8 @@ async def coordinate(folder: Path, sizes: Sequence[int], max_rows: int, dead: in
     async with aclosing(SqliteJournal(folder / "cards.journal")) as journal:
         await journal.start("m")
         scheduler = Scheduler(journal, dead)
-        coordinator = _Coordinator(
-            client=scheduler,
-            job=ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal, max_rows=max_rows),
-            journal=journal,
-            report=Report("m"),
-            retries=0,
-            stop_when=None,
-            on_row=None,
-            on_progress=None,
-        )
+        job = ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal, max_rows=max_rows)
+        coordinator = _Coordinator(scheduler, job, journal, Report("m"), 0, None, None, None)
         report = await coordinator.run([Shard(start, start + 1, 1, rows) for start, rows in enumerate(sizes)])
     return scheduler.stored, report
 
@@ -222,19 +214,22 @@ async def test_the_parts_are_the_file(name: str, tmp_path: Path) -> None:
 # --- what they come to
 
 
-def test_what_a_dead_worker_stored_is_not_skipped() -> None:
+@pytest.mark.parametrize(
+    ("reports", "stored", "expected"),
+    [
+        ([Report(stored=30, skipped=20, rejected=1), Report(stored=5)], 55, (55, 1, 0, 0)),
+        ([Report(stored=30, skipped=20)], 30, (30, 0, 0, 20)),
+        ([Report(stored=30), Report(stored=7)], 10, (37, 0, 0, 0)),
+    ],
+    ids=["by a dead worker", "by an earlier run", "more than the journal says"],
+)
+def test_what_was_stored_counts_once(reports: list[Report], stored: int, expected: tuple[int, ...]) -> None:
     report = Report()
-    add_up(report, [Report(stored=30, skipped=20, rejected=1), Report(stored=5)], 55)
-    assert counts(report) == (55, 1, 0, 0)
+    add_up(report, reports, stored)
+    assert counts(report) == expected
 
 
-def test_what_an_earlier_run_stored_is_skipped() -> None:
-    report = Report()
-    add_up(report, [Report(stored=30, skipped=20)], 30)
-    assert counts(report) == (30, 0, 0, 20)
-
-
-def test_a_journal_that_lags_behind_takes_nothing_away() -> None:
+def test_calls_of_all_shards_are_added_up() -> None:
     report = Report()
     add_up(report, [Report(stored=30), Report(stored=7, in_flight=3, limit=8, waits_for="room")], 10)
-    assert (report.stored, report.in_flight, report.limit, report.waits_for) == (37, 3, 8, "room")
+    assert (report.in_flight, report.limit, report.waits_for) == (3, 8, "room")

@@ -12,11 +12,11 @@ import typer
 from gateway_async import AsyncGateway
 from gateway_async._secrets import is_address
 from gateway_async._wire.json_text import is_utf8
+from gateway_async.cli.migrate.limits import Limits, Window
 from gateway_async.cli.output import ExitStatus, check_location, warn
 from gateway_async.errors import GatewayError, InvalidRequestError
 from gateway_async.migration import Columns, Journal, PostgresJournal, SqliteJournal, read_rows
 from gateway_async.migration.output.files import check_output
-from gateway_async.migration.stop import Window
 
 _DEFAULT_CONNECTIONS: Final = 100
 
@@ -229,9 +229,10 @@ class MigrationOptions(InputOptions):
         return self.input_at(self.file)
 
     @cached_property
-    def open_window(self) -> Window | None:
-        """The time of day in which it may run."""
-        return Window.parse(self.window) if self.window else None
+    def limits(self) -> Limits:
+        """The limits that stop it."""
+        window = Window.parse(self.window) if self.window else None
+        return Limits(window=window, max_seconds=self.max_seconds, max_rejected=self.max_rejected)
 
     @cached_property
     def journal_location(self) -> str:
@@ -253,7 +254,7 @@ class MigrationOptions(InputOptions):
             BadParameter: the input does not exist, or an option has the wrong form.
             InvalidRequestError: an option is wrong, or two options contradict each other.
         """
-        source, window = self.input.path, self.open_window
+        source, window = self.input.path, self.limits.window
         if not self.plan:
             self._check_paths(source)
         elif self.serve is not None:

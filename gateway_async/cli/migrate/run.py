@@ -31,15 +31,8 @@ from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.summary import RunContext, as_values, duration
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
-from gateway_async.migration.report import Reasons, Report, read_totals
+from gateway_async.migration.report import Reasons, Report, update_totals
 from gateway_async.migration.rows.row import VaultRow
-from gateway_async.migration.stop import (
-    StopCondition,
-    stop_after_rejects,
-    stop_after_seconds,
-    stop_on_any,
-    stop_outside,
-)
 
 _MAX_REASONS: Final = 20
 _MAX_NEWEST_REJECTS: Final = 5
@@ -114,7 +107,7 @@ class MigrationRun:
         Raises:
             InvalidRequestError: the window is closed and the user did not ask to wait.
         """
-        window = self._options.open_window
+        window = self._options.limits.window
         if window is None or window.contains(datetime.now()):  # noqa: DTZ005  the user's local time
             return True
         left = duration(window.seconds_until_open(datetime.now()))  # noqa: DTZ005
@@ -141,7 +134,7 @@ class MigrationRun:
             "concurrency": options.concurrency,
             "rate": options.rate,
             "max_rows": options.max_rows,
-            "stop_when": self._stop_condition(),
+            "stop_when": self._reason_to_stop,
             "on_row": self._on_row,
             "on_progress": self._on_progress,
         }
@@ -171,21 +164,13 @@ class MigrationRun:
                 raise
         options.input.check_has_rows(bool(self._report.rows or self._report.stopped))
 
-    def _stop_condition(self) -> StopCondition:
-        """Return the stop condition. It also records whether the user's limits caused the stop."""
-        options = self._options
-        limits = stop_on_any(
-            stop_outside(options.open_window, datetime.now) if options.open_window else None,
-            stop_after_seconds(options.max_seconds) if options.max_seconds else None,
-            stop_after_rejects(options.max_rejected) if options.max_rejected is not None else None,
-        )
-
-        def check(report: Report) -> str | None:
-            reason = None if report.stopped else self._interruption.check() or limits(report)
-            self._stopped_by_limit = self._stopped_by_limit or bool(reason)
-            return reason
-
-        return check
+    def _reason_to_stop(self, report: Report) -> str | None:
+        if report.stopped:
+            return None
+        now = datetime.now()  # noqa: DTZ005  the user's local time
+        reason = self._interruption.check() or self._options.limits.reason_to_stop(report, now)
+        self._stopped_by_limit = self._stopped_by_limit or bool(reason)
+        return reason
 
     def _on_progress(self, report: Report) -> None:
         self._report = report
@@ -225,7 +210,7 @@ class MigrationRun:
         """Write all requested files. If one cannot be written, the others are still written."""
         if self._report.totals is None:  # an error ended the migration
             async with aclosing(self._options.create_journal()) as journal:
-                self._report.totals = await read_totals(journal)
+                await update_totals(self._report, journal)
         for option, write in (
             ("--out", self._write_vault_ids),
             ("--rejects", self._write_rejects),

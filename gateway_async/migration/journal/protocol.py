@@ -13,21 +13,6 @@ from typing import Final, Protocol
 
 import attrs
 
-__all__ = [
-    "UNRESOLVED_STATES",
-    "Journal",
-    "JournalEntry",
-    "JournalRun",
-    "RowResult",
-    "RowStarted",
-    "RowState",
-    "gateway_mismatch",
-    "iterate_entries",
-    "iterate_started",
-    "read_rows_of",
-    "split_new_rows",
-]
-
 
 class RowState(StrEnum):
     """The state of a row."""

@@ -18,8 +18,6 @@ from gateway_async.errors import JournalError
 from gateway_async.migration.journal import _operations as operations
 from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
 
-__all__ = ["PostgresJournal", "SqliteJournal"]
-
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS @_runs (name text PRIMARY KEY, runs bigint NOT NULL, gateway text NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS @ (
@@ -86,13 +84,9 @@ _CONNECTIONS: Final = 4
 
 
 class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
-    """The base of `SqliteJournal` and `PostgresJournal`.
+    """The base of both journals. Without a `name`, the first run sets it, by default to that of the file.
 
-    Args:
-        store: runs the operations.
-        name: the name of the migration; None for the one that its first run sets, by default that of the file.
-        is_alone: whether nothing else writes during an operation.
-        create: whether missing tables are created.
+    `is_alone` says that nothing else writes during an operation.
     """
 
     def __init__(
@@ -115,8 +109,7 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
     async def reserve_rows(self, number: int, *, limit: int) -> int:
         """Reserve rows of a limit that the runs of a migration share; a negative number gives some back.
 
-        Returns:
-            How many were reserved: fewer than `number` at the limit.
+        Return how many were reserved: fewer than `number` at the limit.
         """
         reserved = await self._store.run(
             operations.reserve_rows, self._name, self._since, number, limit, create=self._create

@@ -100,14 +100,7 @@ _PEEK: Final = 65_536
 def check_output(
     option: str, path: Path, *, kind: str | None = None, source: Path | None = None, force: bool = False
 ) -> None:
-    """Reject an unusable path of an output file before anything is sent.
-
-    Args:
-        option: the name of its option.
-        path: the path of the file.
-        kind: the kind of its file, if that is not the option's name.
-        source: the input, which must not be lost; None for standard input.
-        force: whether another file may be replaced.
+    """Reject an unusable path of an output file before anything is sent; `kind` is by default the option's name.
 
     Raises:
         InvalidRequestError: its folder does not exist, its suffix is unknown, it would replace the input, or another

@@ -34,9 +34,6 @@ class LivePage:
 
     Args:
         read: returns the current report. Without progress in its context, the migration has ended.
-
-    Attributes:
-        app: the application.
     """
 
     def __init__(self, read: Callable[[], tuple[Report, RunContext]]) -> None:

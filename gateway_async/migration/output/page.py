@@ -4,7 +4,7 @@ While the migration runs, the same page can be served. It then replaces its part
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -59,12 +59,12 @@ class _Point(NamedTuple):
     limit: float
 
 
-_CURVES: Final[Sequence[tuple[str, str, int, int, Callable[[_Point], float]]]] = (
-    ("Rows per second", "rate", 190, 4, lambda point: point.rate),
-    ("Failed attempts per second", "failures", 72, 2, lambda point: point.failures),
-    ("Concurrent calls allowed", "limit", 72, 2, lambda point: point.limit),
+_CURVES: Final = (
+    ("Rows per second", "rate", 190, 4),
+    ("Failed attempts per second", "failures", 72, 2),
+    ("Concurrent calls allowed", "limit", 72, 2),
 )
-"""Title, CSS class, height, number of ticks and value of each curve."""
+"""Title, name of the value and CSS class, height and number of ticks of each curve."""
 
 
 def create_chart(samples: Sequence[Sample]) -> dict[str, Any] | None:
@@ -73,8 +73,10 @@ def create_chart(samples: Sequence[Sample]) -> dict[str, Any] | None:
     if not points:
         return None
     panels, top = [], _TITLE
-    for name, kind, height, ticks, value in _CURVES:
-        panels.append(_panel(name, kind, top, height, ticks, [value(point) for point in points], points))
+    for title, name, height, ticks in _CURVES:
+        panels.append(
+            {"title": title, "kind": name, "top": top, "height": height} | _curve(name, height, ticks, points)
+        )
         top += height + _GAP
     return {
         "description": _describe(points),
@@ -112,10 +114,9 @@ def _describe(points: Sequence[_Point]) -> str:
     )
 
 
-def _panel(
-    name: str, kind: str, top: int, height: int, ticks: int, values: Sequence[float], points: Sequence[_Point]
-) -> dict[str, Any]:
-    """Return one curve. It is a step curve, because a count over an interval has no slope within it."""
+def _curve(name: str, height: int, ticks: int, points: Sequence[_Point]) -> dict[str, Any]:
+    """Draw a step curve, because a count over an interval has no slope within it."""
+    values: list[float] = [getattr(point, name) for point in points]
     labels = _round_numbers(max(values), ticks)
     scale = height / labels[-1]
     end = points[-1].ends
@@ -123,10 +124,6 @@ def _panel(
     steps = zip(edges, values, strict=True)
     line = "M" + "L".join(f"{left} {round(height - value * scale, 1)}H{right}" for (left, right), value in steps)
     return {
-        "name": name,
-        "kind": kind,
-        "top": top,
-        "height": height,
         "ticks": [{"at": round(height - label * scale, 1), "label": _number(label)} for label in labels],
         "line": line,
         "area": f"{line}L{edges[-1][1]} {height}L{edges[0][0]} {height}Z",

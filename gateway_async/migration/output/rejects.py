@@ -79,9 +79,6 @@ class Rejects:
         path: the path of the file; an existing file of rejects is kept beside it, with a `~`.
         input_format: returns the format of the input; called when the first row is rejected.
         with_card_numbers: write the rows unmasked.
-
-    Attributes:
-        count: number of rows so far.
     """
 
     def __init__(self, path: Path, input_format: Callable[[], InputFormat], *, with_card_numbers: bool = False) -> None:
@@ -104,11 +101,7 @@ class Rejects:
                 self._error = error
 
     def close(self) -> bool:
-        """Move the file to its path. Return whether there is one.
-
-        Raises:
-            OSError: it could not be written.
-        """
+        """Move the file to its path, or raise the `OSError` of a failed write. Return whether there is a file."""
         with self._file or nullcontext():
             if self._error is not None:
                 raise self._error

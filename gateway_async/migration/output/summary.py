@@ -38,12 +38,10 @@ class RunContext:
 
     Attributes:
         input: the file, or - for standard input.
-        journal: the file or address of the journal, without a password.
-        rejects: the file of rejects that this run has written; "" without one.
-        reasons: the reasons of rejections, and the number of rows for each.
-        newest_rejects: the rows that were rejected last, the newest first.
-        resume_command: the command that continues the migration, if something is left to do.
-        progress: how fast it runs; None when it has ended.
+        journal: the file or address, without a password.
+        reasons: each with its number of rows.
+        newest_rejects: the newest first.
+        progress: None when it has ended.
     """
 
     input: str = ""

@@ -68,14 +68,9 @@ _ROWS_PER_GROUP: Final = 5000
 
 @attrs.frozen(kw_only=True)
 class InputFormat:
-    """The format of an input, so that its rejects can be written in the same format.
+    """The format of an input, `"csv"`, `"jsonl"` or `"parquet"`, in which its rejects are written.
 
-    Attributes:
-        format: `"csv"`, `"jsonl"` or `"parquet"`.
-        mapping: the mapping of its columns to fields.
-        columns: the names in its header, in order; not used for JSON Lines.
-        delimiter: delimiter of CSV.
-        encoding: encoding of the text.
+    JSON Lines have no `columns`.
     """
 
     format: str
@@ -85,9 +80,14 @@ class InputFormat:
     encoding: str = "utf-8"
 
 
-class _CsvWriter:
-    """Writes CSV in the input's dialect."""
+class _RowWriter:
+    """Writes each row at once."""
 
+    def finish(self) -> None:
+        """Do nothing."""
+
+
+class _CsvWriter(_RowWriter):
     def __init__(self, file: TextIO, input_format: InputFormat) -> None:
         self._names = source_names(_columns(input_format)[:-1])
         self._rows = csv_writer(file, input_format.delimiter)
@@ -99,19 +99,13 @@ class _CsvWriter:
         notes = [FORMULA_NOTE] if escaped != cells else []
         self._rows.writerow([*escaped, escape_formula("; ".join([*problems, *notes]))])
 
-    def finish(self) -> None:
-        """Do nothing: each row was written."""
 
-
-class _JsonLinesWriter:
+class _JsonLinesWriter(_RowWriter):
     def __init__(self, file: TextIO, _input_format: InputFormat) -> None:
         self._file = file
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         self._file.write(json.dumps({**source, PROBLEMS: list(problems)}, ensure_ascii=False, default=str) + "\n")
-
-    def finish(self) -> None:
-        """Do nothing: each row was written."""
 
 
 class _ParquetWriter:
@@ -158,8 +152,7 @@ _JSON_LINES: Final = (".jsonl", ".ndjson")
 async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> int:
     """Write the vault id of each stored row as CSV or JSON Lines. Return the number of rows.
 
-    In CSV, text that a spreadsheet would run as a formula has an apostrophe before it. An existing file is replaced
-    when the new one is complete.
+    In CSV, text that a spreadsheet would run as a formula has an apostrophe before it.
 
     Raises:
         OSError: it cannot be written.
@@ -174,13 +167,7 @@ async def write_vault_ids(path: Path, entries: AsyncIterable[JournalEntry]) -> i
 
 @contextmanager
 def write_findings(path: Path) -> Iterator[Callable[[Finding], object]]:
-    """Open a file of findings, CSV or JSON Lines. Yield the function that writes one.
-
-    An existing file is replaced when the block ends without an error.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Open a file of findings, CSV or JSON Lines. Yield the function that writes one, or raises an `OSError`."""
     with AtomicFile(path, "utf-8") as file:
         write = _writer(path, file, _FINDING_FIELDS)
 
@@ -192,11 +179,7 @@ def write_findings(path: Path) -> Iterator[Callable[[Finding], object]]:
 
 
 def write_report(path: Path, text: str) -> None:
-    """Write a report; an existing file is replaced when the new one is complete.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a report, or raise the `OSError` of a failed write."""
     with AtomicFile(path, "utf-8") as file:
         file.write(text)
 

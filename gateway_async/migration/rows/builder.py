@@ -69,12 +69,7 @@ def build_row(
 ) -> VaultRow:
     """Build a row from its cells, with all of its problems, and with its request if that can be made.
 
-    Args:
-        cells: the contract's field → the file's value.
-        key: the file's value for the row's key; without it the `account_vault_api_id` is the key.
-        line: line number of the row.
-        source: the row as it is in the file.
-        problems: problems that are already known.
+    `cells` has the file's values by the contract's fields. Without a `key`, the `account_vault_api_id` is the key.
     """
     found = list(problems)
     values = _values(cells, found)

@@ -158,11 +158,7 @@ class RowTask:
 
 @attrs.frozen
 class InvalidRow:
-    """A row that cannot be sent, with its problems. It keeps its position among the others.
-
-    Attributes:
-        row_number: its position in the input, from 1.
-    """
+    """A row that cannot be sent, with its problems. It keeps its position among the others."""
 
     row: VaultRow
     row_number: int

@@ -10,6 +10,9 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import attrs
+import msgspec
+
+from gateway_async.migration.journal.protocol import JournalEntry
 
 _BATCH: Final = 1000
 _REPEATED: Final = """
@@ -80,42 +83,37 @@ class DuplicateFinder(_TemporaryTable):
 
 
 class JournalRow(NamedTuple):
-    """The journal's data of a started row, with its reasons in one text, and whether it is to be read back."""
+    """A started row, whether it is to be read back, and whether the input has it."""
 
-    key: str
-    line: int | None
-    state: str
-    fingerprint: str
-    vault_id: str
-    api_id: str
-    last_four: str | None
-    reasons: str
+    entry: JournalEntry
     is_sampled: bool
+    is_taken: bool = False
 
 
 class JournalRows(_TemporaryTable):
     """Started rows by key."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "rows (key TEXT PRIMARY KEY, line INTEGER, state TEXT, fingerprint TEXT, vault_id TEXT, api_id TEXT, "
-            "last_four TEXT, reasons TEXT, sampled BOOLEAN, taken INTEGER NOT NULL DEFAULT FALSE) WITHOUT ROWID"
-        )
+        super().__init__("rows (key TEXT PRIMARY KEY, entry BLOB, sampled BOOLEAN, taken BOOLEAN) WITHOUT ROWID")
 
     def add(self, row: JournalRow) -> None:
         """Add a row."""
-        self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)", row)
+        values = (row.entry.key, msgspec.msgpack.encode(row.entry), row.is_sampled, row.is_taken)
+        self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?)", values)
 
-    def find(self, key: str) -> tuple[JournalRow | None, bool]:
-        """Find the row of a key, and whether it was taken."""
-        row = self._connection.execute("SELECT * FROM rows WHERE key = ?", (key,)).fetchone()
-        return (JournalRow(*row[:-1]), bool(row[-1])) if row else (None, False)
+    def find(self, key: str) -> JournalRow | None:
+        """Find the row of a key."""
+        row = self._connection.execute("SELECT entry, sampled, taken FROM rows WHERE key = ?", (key,)).fetchone()
+        return row and JournalRow(_read_entry(row[0]), *map(bool, row[1:]))
 
     def take(self, key: str) -> None:
         """Note that the input has the row of a key."""
         self._connection.execute("UPDATE rows SET taken = TRUE WHERE key = ?", (key,))
 
-    def remaining(self) -> Iterator[JournalRow]:
+    def remaining(self) -> Iterator[JournalEntry]:
         """Yield the sampled rows that were not taken."""
-        for row in self._connection.execute("SELECT * FROM rows WHERE sampled AND NOT taken"):
-            yield JournalRow(*row[:-1])
+        for (entry,) in self._connection.execute("SELECT entry FROM rows WHERE sampled AND NOT taken"):
+            yield _read_entry(entry)
+
+
+_read_entry: Final = msgspec.msgpack.Decoder(JournalEntry).decode

@@ -111,11 +111,7 @@ def key_text(raw: Any) -> str:
 
 
 def read_value(field: str, text: str) -> Any:
-    """Convert a field's text to the contract's format.
-
-    Args:
-        field: the contract's name.
-        text: the result of `cell_text`, not empty.
+    """Convert the text of `cell_text`, not empty, to the contract's format.
 
     Raises:
         ValueError: it cannot be read; the message says what is accepted.

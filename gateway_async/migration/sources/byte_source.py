@@ -82,11 +82,7 @@ class Bytes:
         return self._recode(b"", last=True)
 
     def decode(self, content: bytes) -> str:
-        """Decode a record's bytes.
-
-        Raises:
-            ValueError: its bytes are not in the file's encoding.
-        """
+        """Decode a record, or raise ValueError if its bytes are not in the file's encoding."""
         try:
             text = content.decode(self.encoding)
         except UnicodeDecodeError as error:
@@ -133,11 +129,7 @@ class _InterruptiblePipe:
 
 
 def normalize_codec(encoding: str) -> str:
-    """Normalize the name of an encoding.
-
-    Raises:
-        InvalidRequestError: Python does not know the name.
-    """
+    """Normalize the name of an encoding, or raise `InvalidRequestError` if Python does not know it."""
     try:
         return codecs.lookup(encoding).name.removesuffix("-sig")
     except LookupError:
@@ -164,10 +156,6 @@ def open_file(given: Source) -> tuple[BinaryIO, int | None]:
 
 def open_bytes(given: Source, encoding: str) -> Bytes:
     """Open a file or standard input. A file that was given open, and standard input, stay open.
-
-    Args:
-        given: a path, `"-"` for standard input, or an open binary file.
-        encoding: the given encoding of the file.
 
     Raises:
         InvalidRequestError: it cannot be opened, or the encoding is not known.

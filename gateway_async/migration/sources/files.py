@@ -12,9 +12,9 @@ import anyio.to_thread
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.boundaries import Line, Shard
 from gateway_async.migration.sources.byte_source import STDIN, Bytes, Source, open_bytes
 from gateway_async.migration.sources.parquet import ParquetRows, parquet_shards
-from gateway_async.migration.sources.records import Line, Shard
 from gateway_async.migration.sources.text_rows import CsvRows, JsonRows
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -114,8 +114,7 @@ class Rows:
         self._source = source
         self._mapping = columns
         self._dialect = dialect
-        self._part = shard if isinstance(shard, tuple) else None
-        self._shard = None if isinstance(shard, tuple) else shard
+        self._shard = shard
         self._peeked: _Parser | None = None
         self._restart_at: int | None = None
         self._was_read = False
@@ -168,7 +167,7 @@ class Rows:
     @property
     def is_shard(self) -> bool:
         """Whether these are the rows of a part of the file."""
-        return self._part is not None or self._shard is not None
+        return self._shard is not None
 
     @property
     def _has_path(self) -> bool:
@@ -176,12 +175,12 @@ class Rows:
 
     def _open_file(self) -> _Parser:
         self._rewind()
-        if self._part is not None and self._shard is None:
-            self._shard = self._find_part(*self._part)
+        if isinstance(self._shard, tuple):
+            self._shard = self._find_part(*self._shard)
         if self.format == "parquet":
             parser: _Parser = ParquetRows(self._source, self._mapping, shard=self._shard)
         else:
-            parser = self.open_text(sharded=self._shard is not None)
+            parser = self._open_text(self._shard, sharded=self._shard is not None)
         try:
             if not isinstance(parser, JsonRows):
                 self._mapping.check_key(parser.columns)
@@ -204,7 +203,7 @@ class Rows:
         """Split the file into parts of whole records. It reads the file once and blocks meanwhile."""
         if self.format == "parquet":
             return parquet_shards(self._source, rows_per_shard)
-        with closing(self.open_text(sharded=True)) as parser:
+        with closing(self._open_text(None, sharded=True)) as parser:
             found: list[Shard] = []
             first: Line | None = None
             count = 0
@@ -215,18 +214,13 @@ class Rows:
                 first, count = first or record.first, count + 1
             return found if first is None else [*found, Shard(first.start, parser.position, first.number, count)]
 
-    def open_text(self, *, sharded: bool) -> CsvRows | JsonRows:
-        """Open a text file, and return its parser.
-
-        Args:
-            sharded: whether the file is split into shards, which needs line ends of a single byte.
-        """
+    def _open_text(self, shard: Shard | None, *, sharded: bool) -> CsvRows | JsonRows:
         file = open_bytes(self._source, self.encoding)
         try:
             _check_bytes(file, sharded=sharded)
             if self.format == "jsonl":
-                return JsonRows(file, self._mapping, shard=self._shard)
-            parser = CsvRows(file, self._mapping, shard=self._shard, **self._dialect)
+                return JsonRows(file, self._mapping, shard=shard)
+            parser = CsvRows(file, self._mapping, shard=shard, **self._dialect)
         except BaseException:
             file.close()
             raise

@@ -8,8 +8,8 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
 from gateway_async.migration.rows.columns import Columns
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.byte_source import STDIN, Source, open_file
-from gateway_async.migration.sources.records import Shard
 
 _BATCH: Final = 256
 
@@ -69,11 +69,7 @@ class ParquetRows:
 
 
 def parquet_shards(given: Source, rows_per_shard: int) -> list[Shard]:
-    """Combine row groups into shards of at least `rows_per_shard` rows.
-
-    Raises:
-        InvalidRequestError: the file cannot be read.
-    """
+    """Combine row groups into shards of at least `rows_per_shard` rows."""
     file, file_handle = _open_file(given)
     shards, start, line, rows = [], 0, 1, 0
     for group in range(file.num_row_groups):

@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -17,8 +17,8 @@ from gateway_async.migration.output.tables import unescape_formulas
 from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.sources.boundaries import TOO_LONG, CsvRecords, Line, LineReader, RawRecord, Shard
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import TOO_LONG, CsvRecords, Line, LineReader, RawRecord, Shard
 
 _DELIMITERS: Final = ",;\t|"
 _SEPARATOR_LINE: Final = re.compile(rb"sep=(.)", re.IGNORECASE)
@@ -48,26 +48,19 @@ class TextRows(ABC):
         return max(self._source.position - (self._shard.start if self._shard else 0), 0)
 
     def batches(self) -> Iterator[Sequence[VaultRow]]:
-        """Yield the rows in batches: those that have arrived."""
-        while records := [*self._ready_records()]:
+        """Yield the rows in batches: waits for a record, and yields it with those that have arrived, too."""
+        while (first := self._next_record(wait=True)) is not None:
+            records = [first, *iter(partial(self._next_record, wait=False), None)]
             rows = (self._row(record) for record in records if not record.is_blank)
             yield [row for row in rows if row is not None]
 
     def records(self) -> Iterator[RawRecord]:
         """Yield the records, without the header."""
-        while (record := self._next_record(wait=True)) is not None:
-            yield record
+        return iter(partial(self._next_record, wait=True), None)
 
     def close(self) -> None:
         """Close the file."""
         self._source.close()
-
-    def _ready_records(self) -> Iterator[RawRecord]:
-        """Wait for a record, and yield it with those that follow without waiting."""
-        wait = True
-        while (record := self._next_record(wait=wait)) is not None:
-            yield record
-            wait = False
 
     def _next_record(self, *, wait: bool) -> RawRecord | None:
         """Return the next record of the file or the shard; None at the end, or if none has arrived."""
@@ -75,33 +68,27 @@ class TextRows(ABC):
         return None if record is None or (self._shard and record.first.start >= self._shard.end) else record
 
     def _start_at_shard(self) -> None:
-        """Continue at the first record of the shard, if there is one."""
         if self._shard:
             self._source.move_to(self._shard.start)
             self._lines = LineReader(self._source, number=self._shard.first_line)
 
     def _row(self, record: RawRecord) -> VaultRow | None:
         """Return a record's row; None if all of its cells are empty."""
-        problem, line = record.problem, record.first.number
+        problem = record.problem
         if not problem:
             try:
-                content = self._content(record)
+                return self._parse(record, record.first.number)
             except ValueError as error:
                 problem = str(error)
-            else:
-                return self._build_row(content, line)
         text = record.content.decode(self._source.encoding, "backslashreplace")
-        return unreadable_row(problem, line=line, source={self._hidden: text} if text else None)
+        return unreadable_row(problem, line=record.first.number, source={self._hidden: text} if text else None)
 
     @abstractmethod
     def _read_record(self, *, wait: bool) -> RawRecord | None: ...
 
     @abstractmethod
-    def _content(self, record: RawRecord) -> Any:
-        """Return the content of a record. Raise ValueError for one that cannot be parsed."""
-
-    @abstractmethod
-    def _build_row(self, content: Any, line: int) -> VaultRow | None: ...
+    def _parse(self, record: RawRecord, line: int) -> VaultRow | None:
+        """Return the row of a record. Raise ValueError if it cannot be parsed."""
 
 
 class CsvRows(TextRows):
@@ -138,13 +125,9 @@ class CsvRows(TextRows):
     def _read_record(self, *, wait: bool) -> RawRecord | None:
         return self._records.read(wait=wait)
 
-    def _content(self, record: RawRecord) -> Sequence[str]:
-        """Return the cells of a row; () if all are empty."""
-        return record.cells if any(map(str.strip, record.cells)) else ()
-
-    def _build_row(self, content: Sequence[str], line: int) -> VaultRow | None:
-        cells, expected = content, len(self.columns)
-        if not cells:
+    def _parse(self, record: RawRecord, line: int) -> VaultRow | None:
+        cells, expected = record.cells, len(self.columns)
+        if not any(map(str.strip, cells)):
             return None
         if any(map(str.strip, cells[expected:])) or len(cells) < expected:
             reason = f"has {len(cells)} {pluralize(len(cells), 'cell')} (expected {expected} as in the header)"
@@ -240,8 +223,7 @@ class JsonRows(TextRows):
         line = self._lines.take(wait=wait)
         return line and RawRecord(line, line.text, TOO_LONG if line.content is None else "")
 
-    def _content(self, record: RawRecord) -> tuple[Sequence[str], dict[str, Any]]:
-        """Return the names of an object, including repeated ones, and its values."""
+    def _parse(self, record: RawRecord, line: int) -> VaultRow:
         text = self._source.decode(record.content)
         try:
             content = _decode(text)
@@ -250,12 +232,9 @@ class JsonRows(TextRows):
         if not isinstance(content, dict):
             raise ValueError("must be a JSON object, one on each line")
         may_repeat = len(_NAME_END.findall(text)) > len(content)  # otherwise there is no room for another name
-        return object_names(text) if may_repeat else [*content], content
-
-    def _build_row(self, content: tuple[Sequence[str], dict[str, Any]], line: int) -> VaultRow:
-        names, cells = content
-        values = [cells[name] for name in names]
-        return build_mapped_row(self._mapping(tuple(names)), values, self._constants, line=line, source=cells)
+        names = object_names(text) if may_repeat else [*content]
+        values = [content[name] for name in names]
+        return build_mapped_row(self._mapping(tuple(names)), values, self._constants, line=line, source=content)
 
 
 def _decode(text: str) -> Any:

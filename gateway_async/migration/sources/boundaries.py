@@ -1,4 +1,4 @@
-"""The lines and records of a text file, in bounded memory, and the parts of a file."""
+"""Where the lines, the records and the shards of a file begin and end, in bounded memory."""
 
 import csv
 from collections import deque
@@ -42,13 +42,7 @@ class Shard:
 
 
 class Line(NamedTuple):
-    """One line of a file.
-
-    Attributes:
-        number: its number, from 1.
-        start: its offset in bytes.
-        content: its bytes with the line end; None if it is too long.
-    """
+    """One line of a file: its number, from 1, its offset, and its bytes with the line end; None if it is too long."""
 
     number: int
     start: int
@@ -69,20 +63,18 @@ class LineReader:
     """The lines of a source, of which any may be given back. A line that is too long is dropped chunk by chunk."""
 
     def __init__(self, source: Bytes, *, number: int = 1, longest: int = MAX_RECORD) -> None:
-        self._source = source
+        self.source = source
+        self.longest = longest
         self._number = number
         self._start = source.start
         self._ready: deque[Line] = deque()
         self._unfinished = b""
         self._dropped = 0
-        self.longest = longest
-        self.encoding = source.encoding
-        self.decode = source.decode
 
     def take(self, *, wait: bool = True) -> Line | None:
         """Take the next line; None at the end, and with `wait=False` also if the next line must be read first."""
         while not self._ready and wait:
-            data = self._source.read()
+            data = self.source.read()
             if not data:
                 self._finish()
                 break
@@ -121,11 +113,7 @@ class LineReader:
 class RawRecord(NamedTuple):
     """One record of a file: a line, or several lines if a quoted cell contains line ends.
 
-    Attributes:
-        first: its first line.
-        content: its bytes without the last line end.
-        problem: why it is not a whole record; "" if it is one.
-        cells: its cells, of CSV.
+    Its `content` has no last line end. Only CSV has `cells`. A `problem` says why it is not a whole record.
     """
 
     first: Line
@@ -145,11 +133,7 @@ class CsvRecords(Iterator[str]):
     A broken record affects only itself. If a quote is opened and not closed properly, the record is its first line
     only, and the next line begins a new record. So a stray quote never swallows the rest of a file.
 
-    Args:
-        lines: the lines of the file.
-        delimiter: the character between two cells.
-        quotechar: the character that begins and ends a quoted cell, and is doubled inside of it; None for no quoting.
-        columns: number of cells of a record of several lines; None to accept any.
+    Without a `quotechar`, quotes are text. A record of several lines has as many cells as `columns` says, if given.
     """
 
     def __init__(self, lines: LineReader, delimiter: str, quotechar: str | None, columns: int | None = None) -> None:
@@ -158,7 +142,7 @@ class CsvRecords(Iterator[str]):
         self._columns = columns
         self._taken: list[Line] = []
         self._wait = self._has_arrived = True
-        self._problem = ""
+        self._problem = self._unclosed = ""
         quoting: dict[str, Any] = {"quotechar": quotechar} if quotechar else {"quoting": csv.QUOTE_NONE}
         self._reader = csv.reader(self, delimiter=delimiter, strict=True, **quoting)
 
@@ -166,11 +150,12 @@ class CsvRecords(Iterator[str]):
         """Read the next record; None at the end, and with `wait=False` also if it has not arrived."""
         taken = self._taken = []
         self._wait, self._has_arrived, self._problem = wait, True, ""
-        cells, problem = None, _UNCLOSED
+        self._unclosed = _UNCLOSED
+        cells, problem = None, ""
         try:
             cells = next(self._reader, None)
         except csv.Error as error:
-            problem = str(error) if _LIMIT in str(error) else _UNCLOSED
+            problem = str(error) if _LIMIT in str(error) else ""
         if not self._has_arrived:
             self._lines.give_back(taken)
             taken.clear()
@@ -179,11 +164,12 @@ class CsvRecords(Iterator[str]):
         if taken[0].content is None:
             return RawRecord(taken[0], b"", TOO_LONG)
         if len(taken) > 1 and not (cells and self._is_one_record(cells)):
-            cells, problem = None, _UNCLOSED
+            cells = None
             self._lines.give_back(taken[1:])
             del taken[1:]
         content = b"".join(line.content or b"" for line in taken[:-1]) + taken[-1].text
-        return RawRecord(taken[0], content, problem if cells is None else self._problem, cells or ())
+        problem = (problem or self._unclosed) if cells is None else self._problem
+        return RawRecord(taken[0], content, problem, cells or ())
 
     def peek(self) -> RawRecord | None:
         """Look at the next record without taking it."""
@@ -199,12 +185,13 @@ class CsvRecords(Iterator[str]):
             raise StopIteration
         self._taken.append(line)
         if line.content is None or line.start - self._taken[0].start + len(line.text) > self._lines.longest:
+            self._unclosed = f"a quote is not closed within {self._lines.longest} bytes, the maximum of a record"
             raise StopIteration
         try:
-            return self._lines.decode(line.content)
+            return self._lines.source.decode(line.content)
         except ValueError as error:
             self._problem = str(error)
-            return line.content.decode(self._lines.encoding, "replace")
+            return line.content.decode(self._lines.source.encoding, "replace")
 
     def _is_one_record(self, cells: Sequence[str]) -> bool:
         """Return whether several lines are one record.

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gateway_async.migration.sources.boundaries import CsvRecords, Line, LineReader, RawRecord
 from gateway_async.migration.sources.byte_source import Bytes
-from gateway_async.migration.sources.records import CsvRecords, Line, LineReader, RawRecord
 
 
 def split(
@@ -30,11 +30,12 @@ def split(
 
 def contents(records: list[RawRecord]) -> list[bytes]:
     """Return the contents, or the first words of the problems."""
-    return [record.problem.encode()[:12] if record.problem else record.content for record in records]
+    return [record.problem.encode()[:24] if record.problem else record.content for record in records]
 
 
-UNCLOSED = b"a quote is n"
-TOO_LONG = b"longer than "
+UNCLOSED = b"a quote is not closed, o"
+UNCLOSED_SO_FAR = b"a quote is not closed wi"
+TOO_LONG = b"longer than 1048576 byte"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ TOO_LONG = b"longer than "
         (b"a\n" + b"x" * 1000 + b"\r\nb\n", [b"a", b"x" * 1000, b"b"]),
         (b"a\n" + b"x" * 1001 + b"\nb\n", [b"a", TOO_LONG, b"b"]),
         (b"x" * 5000 + b"\r\nb", [TOO_LONG, b"b"]),
-        (b'"' + b"x\n" * 600 + b"\nb", [UNCLOSED, *[b"x"] * 599, b"", b"b"]),
+        (b'"' + b"x\n" * 600 + b"\nb", [UNCLOSED_SO_FAR, *[b"x"] * 599, b"", b"b"]),
         (b"x" * 5000, [TOO_LONG]),
     ],
 )

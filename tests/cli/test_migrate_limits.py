@@ -5,14 +5,8 @@ from datetime import datetime
 import pytest
 
 from gateway_async import InvalidRequestError
+from gateway_async.cli.migrate.limits import Limits, Window
 from gateway_async.migration import Report
-from gateway_async.migration.stop import (
-    Window,
-    stop_after_rejects,
-    stop_after_seconds,
-    stop_on_any,
-    stop_outside,
-)
 
 OVERNIGHT = Window.parse("22:00-06:00")
 DAY = Window.parse("09:30 - 17:00")
@@ -37,8 +31,8 @@ def at(clock: str) -> datetime:
 def test_a_window_opens_and_closes(window: Window, clock: str, seconds_until_open: float) -> None:
     assert window.seconds_until_open(at(clock)) == seconds_until_open
     assert window.contains(at(clock)) is (seconds_until_open == 0)
-    stops = stop_outside(window, lambda: at(clock))(Report())
-    assert stops == (None if seconds_until_open == 0 else f"the window {window} has closed")
+    reason = Limits(window=window).reason_to_stop(Report(), at(clock))
+    assert reason == (None if seconds_until_open == 0 else f"the window {window} has closed")
 
 
 @pytest.mark.parametrize("text", ["22", "22:00", "22:00-22:00", "25:00-06:00", "22:00+01:00-06:00", "late-early"])
@@ -48,8 +42,13 @@ def test_what_is_no_window_is_refused(text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_the_first_reason_counts() -> None:
-    stop = stop_on_any(None, stop_after_seconds(10), stop_after_rejects(2))
-    assert stop(Report(seconds=9.9, rejected=2)) is None
-    assert stop(Report(seconds=10)) == "maximum of 10 seconds reached"
-    assert stop(Report(rejected=3)) == "more than 2 rows were rejected"
+@pytest.mark.parametrize(
+    ("report", "reason"),
+    [
+        (Report(seconds=9.9, rejected=1, repeated=1), None),
+        (Report(seconds=10), "maximum of 10 seconds reached"),
+        (Report(rejected=2, repeated=1), "more than 2 rows were rejected"),
+    ],
+)
+def test_a_limit_that_is_reached_is_named(report: Report, reason: str | None) -> None:
+    assert Limits(max_seconds=10, max_rejected=2).reason_to_stop(report, at("12:00")) == reason
