@@ -164,22 +164,6 @@ def test_empty_part(environment: dict[str, str], tmp_path: Path, plan: tuple[str
         assert events(ended)[-1]["rows"] == rows
 
 
-def test_dask_splits_the_input_itself(tmp_path: Path) -> None:
-    file = write(tmp_path / "cards.csv", 2)
-    ended = migrate(
-        {}, file, *MAPPED, "--shard", "1/2", "--dask", "127.0.0.1:1", "--journal", "postgresql://h/d", "--name", "m"
-    )
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "shard: not allowed with --dask" in said(ended)
-
-
-def test_parts_of_the_input_share_no_file_of_rejects(tmp_path: Path) -> None:
-    file = write(tmp_path / "cards.csv", 2)
-    ended = migrate({}, file, *MAPPED, "--shard", "1/2", "--rejects", str(tmp_path / "rejects.csv"))
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "rejects: not allowed with --shard" in said(ended)
-
-
 def test_equal_figures(environment: dict[str, str], tmp_path: Path) -> None:
     """Plan, both runs, JSON, page, terminal, journal and verification have the same figures, which add up."""
     file, html, values = (tmp_path / name for name in ("cards.csv", "report.html", "report.json"))
@@ -265,6 +249,8 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
         (("cards.csv", *MAPPED, "--redis", "redis://127.0.0.1"), "redis: only allowed with --dask"),
         (("cards.csv", *MAPPED, "--dask", "127.0.0.1:1"), "expected --journal postgresql://"),
         (("cards.csv", *MAPPED, *ON_DASK, "--redis", "redis://:planted@h:abc"), "redis: the port must be a number"),
+        (("cards.csv", *MAPPED, *ON_DASK, "--shard", "1/2"), "shard: not allowed with --dask"),
+        (("cards.csv", *MAPPED, "--shard", "1/2", "--rejects", "rejects.csv"), "rejects: not allowed with --shard"),
         (("cards.csv", *MAPPED, *ON_DASK, "--redis", "http://127.0.0.1"), "redis: must be redis://, rediss://"),
         (("cards.csv", *MAPPED), "GATEWAY_BASE_URL: is not set in the environment"),
     ],

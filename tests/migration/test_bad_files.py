@@ -23,12 +23,6 @@ async def test_a_file_without_rows_has_none(tmp_path: Path, content: str) -> Non
     assert await read(put(tmp_path, content if HEADER not in content else "", "cards.jsonl")) == []
 
 
-async def test_mixed_line_ends_are_read(tmp_path: Path) -> None:
-    content = f"{HEADER}\r\n{card_row(1)}\n{card_row(2)}\r{card_row(3)}\r\n\r\n{card_row(4)}"
-    rows = await read(put(tmp_path, content))
-    assert [(row.key, row.line) for row in rows] == [("1", 2), ("2", 3), ("3", 4), ("4", 6)]
-
-
 async def test_a_wrong_encoding_is_told_row_by_row(tmp_path: Path) -> None:
     path = put(tmp_path, lines(card_row(1), card_row(2, name="Änn"), card_row(3)).encode("cp1252"))
     rows = await read(path)
@@ -147,7 +141,3 @@ def test_memory_is_flat_whatever_the_line(start: str, fill: str) -> None:
     assert (first, last) == ("1", "2")
     assert "longer than 1048576 bytes" in long
     assert int(growth) < 24
-
-
-async def test_duplicate_keys_are_rows_like_others(tmp_path: Path) -> None:
-    assert keys(await read(put(tmp_path, lines(card_row(1), card_row(1))))) == ["1", "1"]

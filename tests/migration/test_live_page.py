@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from gateway_async.cli.migrate.display import serve_live_page
-from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Report, RowResult, RowState, Sample
 from gateway_async.migration.output import live_page
 from gateway_async.migration.output.page import render_page
@@ -135,11 +134,3 @@ async def test_open_pages_share_one_rendering(monkeypatch: pytest.MonkeyPatch) -
                 tasks.start_soon(browser.get, "/")
         assert run.times_read == 1
         run.end()
-
-
-async def test_a_port_that_is_taken_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(InvalidRequestError, match=f"serve: port {port} of 127.0.0.1 cannot be used"):
-            async with serve_live_page(port, Run().read):
-                pass

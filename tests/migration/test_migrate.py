@@ -63,15 +63,6 @@ async def test_a_bad_day(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path
     assert sandbox.ledger()["stored"] == {f"k{number}": 1 for number in range(600)}
 
 
-async def test_too_many_requests(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
-    """The gateway's pause is kept, and there are fewer calls at once."""
-    sandbox.fault(STORE, "rate_limit", nth=100, times=5, retry_after=0.3)
-    report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
-    assert (report.stored, report.rejected) == (300, 0)
-    assert report.seconds > 0.3
-    assert report.failed_attempts == 5
-
-
 async def test_what_the_gateway_refuses(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:
     rows = [card(1, contact_id="f" * 24), card(2, exp_date="9999"), card(3), card(3, title="another")]
     reasons: dict[str, tuple[str, ...]] = {}
@@ -94,20 +85,6 @@ async def test_what_was_mended_at_the_gateway(gateway: AsyncGateway, tmp_path: P
     assert (again.stored, again.skipped, again.rejected) == (0, 1, 1)
     retried = await migrate_vaults(gateway, rows, journal=path, retry_rejected=True)
     assert (retried.stored, retried.skipped, retried.rejected) == (1, 1, 0)
-
-
-async def test_refused_credentials(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A migration stops immediately with the reason."""
-    async with sandbox.gateway(developer_id="nobody") as gateway:
-        report = await migrate_vaults(gateway, map(card, range(300)), journal=tmp_path / "cards.journal")
-    assert "401" in report.stopped
-    assert (report.rows, report.complete) == (0, False)
-
-
-async def test_a_journal_of_another_migration(gateway: AsyncGateway, tmp_path: Path) -> None:
-    await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal")
-    with pytest.raises(JournalError, match="it belongs to the migration 'cards'"):
-        await migrate_vaults(gateway, [], journal=tmp_path / "cards.journal", name="others")
 
 
 @postgres_only

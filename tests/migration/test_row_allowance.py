@@ -7,13 +7,12 @@ import anyio
 import pytest
 import trio.testing
 
-from gateway_async import InvalidRequestError
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 
 from .journals import counts
-from .test_runner import DOWN, WRONG, Migration, row, rows
+from .test_runner import DOWN, WRONG, Migration, rows
 
 pytestmark = pytest.mark.anyio
 
@@ -105,9 +104,3 @@ async def test_a_cap_and_another_reason_to_stop(migration: Migration) -> None:
 
     report = await migration.run(rows(99), max_rows=2, stop_when=enough)
     assert (report.stopped, report.at_cap, report.stored) == ("enough", False, 0)
-
-
-@pytest.mark.parametrize("most", [0, -1, 1.5, True])
-async def test_a_cap_is_a_whole_number(migration: Migration, most: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="max_rows: must be a"):
-        await migration.run([row("a")], max_rows=most)
