@@ -69,9 +69,8 @@ class ShardJob:
     give_up_after: float = 600.0
     max_rows: int | None = None
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
-    size: int = attrs.field()
+    size: int = attrs.field(default=attrs.Factory(lambda self: self._measure(), takes_self=True))
 
-    @size.default
     def _measure(self) -> int:
         try:
             with Path(self.path).open("rb") as file:
