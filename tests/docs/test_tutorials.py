@@ -20,7 +20,7 @@ from .walkthrough import Walkthrough, file_of, is_shown, steps
 
 TUTORIALS = [page for page in DOCUMENTS if page.startswith("docs/tutorials/") and not page.endswith("index.md")]
 MAX_COLUMNS = 70
-PAUSE = 0.2
+PAUSE = 0.5
 """Seconds between two questions to the sandbox."""
 
 STATUSES: Mapping[str, tuple[int, ...]] = {

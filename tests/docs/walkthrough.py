@@ -22,7 +22,7 @@ __all__ = ["Step", "Walkthrough", "file_of", "is_shown", "steps"]
 
 _FILE: Final = re.compile(r"\b(?:[Ss]ave|[Rr]eplace)\b.* `([\w.-]+)`[^`]*:$")
 _EXPORT: Final = re.compile(r"^  (export GATEWAY_\w+=\S+)$", re.MULTILINE)
-_READS: Final = re.compile(r"curl http\S+$|gateway-async (?:migrate journal|ledger \S+$)")
+_READS: Final = re.compile(r"curl http\S+$|gateway-async (?:migrate journal|ledger \S+(?: \| wc -l)?$)")
 """Commands that only read. They are repeated until they show what happens in the background, such as a postback."""
 
 Step = Command | Block
@@ -89,7 +89,7 @@ class Walkthrough:
         """Save a file, or run a command and compare its output."""
         if isinstance(step, Block) and step.language == "text":
             with suppress(TimeoutError):
-                anyio.run(until, lambda: self._has_printed(step.text))
+                anyio.run(until, lambda: self._has_printed(step.text), 0.3)
             assert self._has_printed(step.text), self._last.output
             return
         if isinstance(step, Block):
