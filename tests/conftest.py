@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +23,7 @@ _TIERS = {
     "chaos": ["crash_testing", "end_to_end", "reliability", "simulation"],
 }
 _TIER_OF = {folder: tier for tier, folders in _TIERS.items() for folder in folders}
+_POSIX_FOLDERS = {"browser", "cli", "crash_testing", "deployment", "docs", "examples", "reliability"}
 _SECONDS_FOR_EXAMPLE = 5  # most need hundredths, but the machine may be busy
 
 
@@ -36,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.option.markexpr:
         is_plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS
         config.option.markexpr = " and ".join(f"not {name}" for name in ("slow", *(_TIERS if is_plain else ())))
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the folders whose tests fork, kill and limit processes, on Windows."""
+    is_left_out = collection_path.parent.name == "tests" and collection_path.name in _POSIX_FOLDERS
+    return (sys.platform == "win32" and is_left_out) or None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.support.fork_server import ROOT, ForkServer
 from tests.support.waiting import PATIENCE
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    pytest.skip("processes of tests are forked", allow_module_level=True)
+else:
     import pty
 
 COMMAND = ("-W", "default", "-m", "gateway_async.cli")
