@@ -9,8 +9,8 @@ from inspect import getsource
 import pytest
 from rich.console import Console
 
-from gateway_async.cli.demo import Demo, DemoError, programs
-from gateway_async.cli.demo.display import TextDisplay, sparkline
+from gateway_async.cli.demo import Demo, DemoError, chapters
+from gateway_async.cli.demo.display import Chapter, Display, sparkline
 from tests.support.processes import PYTHON, Ended, Process, Start, run, run_python
 from tests.support.waiting import PATIENCE
 
@@ -87,7 +87,7 @@ def test_piped_output(ended: Ended) -> None:
 def test_every_line_of_code_that_is_shown_was_run(ended: Ended) -> None:
     story, _, _ = ended.stdout.partition("Summary")
     shown = [line.strip() for line in story.splitlines() if line.startswith("    ")]
-    source = getsource(programs)
+    source = getsource(chapters)
     assert "print(vault.last_four)" in shown
     assert [line for line in shown if line not in source] == []
 
@@ -122,18 +122,18 @@ def test_demo_in_ascii(start: Start) -> None:
 
 def test_the_demo_does_not_say_what_the_run_has_not_shown() -> None:
     shown = io.StringIO()
-    shown_demo = Demo(TextDisplay(Console(file=shown)))
+    demo = Demo(Display(Console(file=shown)), print)
     with pytest.raises(DemoError, match="not true: the sale is approved"):
-        shown_demo.check("the sale is approved", holds=False)
+        demo.check("the sale is approved", holds=False)
     assert shown.getvalue() == ""
 
 
 def test_live_line() -> None:
     """On a terminal there is a live line, which is gone when the waiting is over."""
     shown = io.StringIO()
-    shown_demo = Demo(TextDisplay(Console(file=shown, force_terminal=True, width=80)))
-    with shown_demo.waiting(lambda: "the customer looks for the card"):
-        pass
+    display = Display(Console(file=shown, force_terminal=True, width=80))
+    display.wait(lambda: "the customer looks for the card")
+    display.stop_waiting()
     assert "the customer looks for the card" in shown.getvalue()
     assert shown.getvalue().endswith("\x1b[2K")
 
@@ -143,7 +143,10 @@ def test_sparkline() -> None:
     assert sparkline([0, 3.5, 7]) == "▁▅█"
 
 
-def test_excerpt() -> None:
-    """An excerpt is the body of a snippet without docstring and `return`."""
-    lines = programs.excerpt(programs.sell).splitlines()
+def test_code_of_a_chapter() -> None:
+    """A chapter shows what of its function does not name the demo."""
+    chapter = Chapter.of(chapters.decline)
+    lines = chapter.code.splitlines()
+    assert chapter.title == "A decline is a result"
+    assert chapter.introduction.startswith("The card's issuer declines.")
     assert (lines[0], lines[-1]) == ("sale = TransactionCreate(", "payment = await gateway.transactions.create(sale)")

@@ -2,20 +2,20 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from inspect import getsource
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
-from gateway_async.cli.demo import programs
+from gateway_async.cli.demo import chapters
+from gateway_async.cli.demo.display import Chapter
 
 from .documents import DOCUMENTS, blocks, read
 
 SHOWN = (
-    *(programs.store_card_at_terminal, programs.sell_at_terminal, programs.sell, programs.lose_response),
-    *(programs.refund_part, programs.send_invoice, programs.settle, programs.make_receiver, programs.recover),
-    *(programs.list_vaults, programs.migrate),
+    *(chapters.store_card, chapters.sell_at_terminal, chapters.decline, chapters.lose_response),
+    *(chapters.refund_part, chapters.send_invoice, chapters.settle, chapters.receive_postbacks, chapters.recover),
+    *(chapters.list_vaults, chapters.migrate),
 )
 
 
@@ -37,20 +37,18 @@ BODIES = [
 
 
 def test_a_program_of_the_demo_is_in_a_document() -> None:
-    for program in SHOWN:
-        (function,) = ast.parse(getsource(program)).body
-        assert isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef), program
-        _, *body = function.body
-        wanted = dumped([statement for statement in body if not isinstance(statement, ast.Return)])
-        assert any(wanted == body[i : i + len(wanted)] for body in BODIES for i in range(len(body))), program
+    for chapter in SHOWN:
+        wanted = dumped(ast.parse(Chapter.of(chapter).code).body)
+        assert wanted
+        assert any(wanted == body[i : i + len(wanted)] for body in BODIES for i in range(len(body))), chapter
 
 
 def test_the_demo_opens_its_sandbox_as_the_first_call_does() -> None:
-    opening = programs.excerpt(programs.open_gateway).splitlines()[0]
+    opening = Chapter.of(chapters.open_gateway).code.splitlines()[0]
     assert opening in read("README.md")
 
 
-@pytest.mark.parametrize("program", [programs.open_gateway, *SHOWN], ids=lambda program: program.__name__)
-def test_width(program: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("chapter", [chapters.open_gateway, *SHOWN], ids=lambda chapter: chapter.__name__)
+def test_width(chapter: Callable[..., Any]) -> None:
     """The demo shows it with a margin of 4, in 80 columns."""
-    assert max(map(len, programs.excerpt(program).splitlines())) <= 75
+    assert max(map(len, Chapter.of(chapter).code.splitlines())) <= 75

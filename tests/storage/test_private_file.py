@@ -221,7 +221,7 @@ WRITERS = {
     "migration/rows/temporary_table.py",  # a file without a name, which SQLite makes private
     "ledger/reconciliation/tables.py",  # likewise
     "cli/standard_streams.py",  # the null device only
-    "cli/demo/__init__.py",  # in a temporary folder
+    "cli/demo/chapters.py",  # in a temporary folder
     "crash_testing/recording_ledger.py",  # in a temporary folder
 }
 

@@ -1,9 +1,8 @@
-"""The output of the demo: text with code for people, or one JSON object for each chapter."""
+"""The output of the demo for people: text with code, a live line on a terminal, and a summary."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from textwrap import fill, indent
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import dedent, fill, indent
 from time import perf_counter
 from typing import Any, Final
 
@@ -17,9 +16,6 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from gateway_async.cli.demo.programs import excerpt
-from gateway_async.cli.output import print_json
-
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _PYTHON: Final = Syntax("", "python", theme="ansi_dark", background_color="default")
 
@@ -29,83 +25,63 @@ class Chapter:
     """A chapter of the demo.
 
     Attributes:
+        code: its program.
         statements: what the chapter has shown to be true.
         result: the result, for the summary.
     """
 
     title: str
-    began: float
+    introduction: str
+    code: str
     statements: list[str] = attrs.field(factory=list)
     result: str = ""
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Chapter":
+        """Read a chapter's function: its docstring, and the paragraphs that do not name `demo`."""
+        title, _, introduction = (inspect.getdoc(function) or "").partition("\n\n")
+        _, _, body = inspect.getsource(function).split('"""')
+        program = [paragraph.strip("\n") for paragraph in body.split("\n\n") if "demo" not in paragraph]
+        return cls(title.rstrip("."), introduction, dedent("\n\n".join(program)))
+
 
 class Display:
-    """Shows a demo while it runs: here nothing."""
-
-    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
-        """Show the beginning of a chapter, and its code."""
-
-    def show(self, statement: str) -> None:
-        """Show a statement that is true."""
-
-    def waiting(self, text: Callable[[], str]) -> AbstractContextManager[object]:  # noqa: ARG002  for subclasses
-        """Show `text()` while the body of a `with` block runs."""
-        return nullcontext()
-
-    def close(self, number: int, chapter: Chapter) -> None:
-        """Show the end of a chapter."""
-
-    def summarize(self, chapters: Sequence[Chapter], advice: Mapping[str, str]) -> None:
-        """Show all chapters, and the next commands to try."""
-
-
-class JsonLinesDisplay(Display):
-    """Prints one JSON object for each chapter, and one at the end."""
-
-    def close(self, number: int, chapter: Chapter) -> None:
-        """Print a chapter."""
-        values = attrs.asdict(chapter, filter=attrs.filters.exclude("began"))
-        values["seconds"] = round(chapter.seconds, 3)
-        print_json([{"event": "chapter", "number": number, **values}])
-
-    def summarize(self, chapters: Sequence[Chapter], advice: Mapping[str, str]) -> None:
-        """Print the number of chapters and the total time."""
-        seconds = round(sum(chapter.seconds for chapter in chapters), 3)
-        print_json([{"event": "end", "chapters": len(chapters), "seconds": seconds, "next": [*advice]}])
-
-
-class TextDisplay(Display):
-    """Prints text for people.
-
-    Without a terminal, everything is printed as plain lines, without the live line.
-    """
+    """Prints the chapters of a demo."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._live: Live | None = None
 
-    def open(self, number: int, chapter: Chapter, program: Callable[..., Any]) -> None:
+    def open(self, number: int, chapter: Chapter) -> None:
         """Print the title, the introduction and the code of a chapter."""
         self._print_headline(f"{number}  {chapter.title}")
-        self._console.print(Text(self._wrap(inspect.getdoc(program) or "", "  ")))
+        self._console.print(Text(self._wrap(chapter.introduction, "  ")))
         self._console.print()
-        self._console.print(_PYTHON.highlight(indent(excerpt(program), "    ")))
+        self._console.print(_PYTHON.highlight(indent(chapter.code, "    ")))
 
     def show(self, statement: str) -> None:
         """Print a statement with a tick."""
+        self.stop_waiting()
         self._console.print(Text.assemble(("  ✓ ", "bold green"), self._wrap(statement, "    ").lstrip()))
 
-    @contextmanager
-    def waiting(self, text: Callable[[], str]) -> Iterator[None]:
-        """Show the elapsed seconds and `text()` while the body runs."""
+    def wait(self, text: Callable[[], str]) -> None:
+        """Show the elapsed seconds and `text()` on a terminal, until the next statement."""
+        self.stop_waiting()
         spinner, began = Spinner("dots", style="yellow"), perf_counter()
 
         def line() -> RenderableType:
             spinner.update(text=Text(f"{perf_counter() - began:.1f} s  {text()}", style="yellow"))
             return Padding(spinner, (0, 2))
 
-        with Live(get_renderable=line, console=self._console, transient=True, refresh_per_second=10):
-            yield
+        self._live = Live(get_renderable=line, console=self._console, transient=True, refresh_per_second=10)
+        self._live.start()
+
+    def stop_waiting(self) -> None:
+        """Remove the live line."""
+        if self._live:
+            self._live.stop()
+            self._live = None
 
     def summarize(self, chapters: Sequence[Chapter], advice: Mapping[str, str]) -> None:
         """Print a table of all chapters, and the next commands to try."""
