@@ -43,18 +43,22 @@ def _pages() -> Iterator[tuple[str, str]]:
     settings: Any = CONTEXT
     context = Context(root, info_name=_PROGRAM, **settings)
     names = root.list_commands(context)
-    yield "index", "\n".join(_index(root, context, names))
+    pages = list(dict.fromkeys(name.split()[0] for name in names))
+    yield "index", "\n".join(_index(root, context, pages))
     examples = read_examples(EXAMPLES_OF_COMMANDS).by_method
-    for name in names:
-        yield name, "\n".join(_command(root, context, name, 1, examples))
+    for page in pages:
+        parts = [name for name in names if name.split()[0] == page]
+        texts = [
+            _command(root, context, name, len(name.split()), examples) for name in parts
+        ]
+        yield page, "\n".join(line for text in texts for line in text)
 
 
-def _index(root: Any, context: Context, names: list[str]) -> Iterator[str]:
+def _index(root: Any, context: Context, pages: list[str]) -> Iterator[str]:
     yield from ("# Commands and options", "", *_paragraphs(root.help))
     for title, rows in sections_of(root, context).items():
-        is_command = {name for name, _ in rows} <= {*names}
-        yield from (f"## {title}", "", *_table(rows, links=is_command), "")
-    yield from ("```{toctree}", ":hidden:", "", *names, "```", "")
+        yield from (f"## {title}", "", *_table(rows, links=title == "Commands"), "")
+    yield from ("```{toctree}", ":hidden:", "", *pages, "```", "")
 
 
 def _command(
@@ -99,7 +103,8 @@ def _table(rows: list[tuple[str, str]], *, links: bool = False) -> Iterator[str]
     for name, text in rows:
         shown = f"`{name}`".replace("|", "\\|")
         if links and " " in name:
-            shown = f"[{shown}](#{_PROGRAM}-{name.replace(' ', '-').replace('_', '-')})"
+            anchor = f"{_PROGRAM}-{name.replace(' ', '-').replace('_', '-')}"
+            shown = f"[{shown}]({name.split()[0]}.md#{anchor})"
         elif links:
             shown = f"[{shown}]({name}.md)"
         first = " ".join(text.partition("\n\n")[0].split())  # as in the terminal

@@ -44,7 +44,16 @@ COMMANDS: Final[Mapping[str, _Entry]] = {
     "trigger": _Entry("trigger", "TriggerCommand", "Change a record in a sandbox, and show its postbacks."),
     "ledger": _Entry("ledger", "LedgerCommand", "List the calls of a ledger whose outcome is unknown."),
     "inbox": _Entry("inbox", "InboxCommand", "List the waiting and dead postbacks of an inbox, or replay them."),
-    "migrate": _Entry("migrate", "MIGRATE", "Store a file of cards and bank accounts in the vault."),
+    "migrate": _Entry("migrate", "MigrateCommand", "Store a file of cards and bank accounts in the vault."),
+    "migrate verify": _Entry("migrate.verify", "VerifyCommand", "Read back what a migration stored, and compare it."),
+    "migrate journal": _Entry(
+        "migrate.journal", "JournalCommand", "Count the rows of a migration by state, or list them."
+    ),
+    "migrate fields": _Entry(
+        "migrate.journal",
+        "FieldsCommand",
+        "List the fields of an account vault: when each is required, its length and its content.",
+    ),
 }
 """All commands, in the order of the help."""
 
@@ -81,7 +90,9 @@ class _LazyGroup(Group):
         return super().shell_complete(ctx, incomplete)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments; a misspelled name gets the nearest ones as a hint."""
+        """Find the command of the arguments, whose name may have two words; a misspelled one gets a hint."""
+        if (name := " ".join(args[:2])) in COMMANDS:
+            return name, self.get_command(ctx, name), args[len(name.split()) :]
         if args and args[0] not in COMMANDS:
             self._add_summaries()
         return super().resolve_command(ctx, args)

@@ -68,8 +68,7 @@ def test_colors(environment: dict[str, str]) -> None:
 VERBS = (records.GET, records.LIST, records.CREATE, records.UPDATE, records.DELETE)
 COMMAND_LINES = [
     (),
-    *((command,) for command in COMMANDS),
-    *(("migrate", name) for name in ("verify", "journal", "fields")),
+    *(tuple(command.split()) for command in COMMANDS),
     *((str(verb.name), resource) for verb in VERBS for resource in verb.list_commands(None)),
 ]
 

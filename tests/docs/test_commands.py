@@ -26,12 +26,13 @@ def shown(document: str) -> Iterator[str]:
 
 
 def resolve(words: list[str]) -> Any:
-    """Return the command that the words call; a group has `run` by default, if it has one."""
+    """Return the command that the words call; the name of one may have two words."""
     command = ROOT_COMMAND
     while names := names_of(command):
-        name = words.pop(0) if words and words[0] in names else "run"
-        if name not in names:
+        count = 2 if " ".join(words[:2]) in names else 1
+        if (name := " ".join(words[:count])) not in names:
             return command
+        del words[:count]
         command = command.get_command(None, name)
     return command
 

@@ -10,7 +10,6 @@ import pytest
 
 from gateway_async import AsyncGateway, Pages, SqliteLedger
 from gateway_async.cli.app import COMMANDS
-from gateway_async.cli.migrate import MIGRATE
 from gateway_async.postbacks import PostbackReceiver
 from gateway_async.resources import RESOURCES
 from gateway_async.resources._untyped import UntypedResource
@@ -83,11 +82,8 @@ async def test_example(example: Example, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_each_command() -> None:
-    """Each command has an example, or a reason to have none; each command of `migrate` has one."""
-    shown = [block.headline.split()[0] for block in COMMAND_EXAMPLES]
-    assert COMMANDS.keys() - set(shown) == COMMANDS_WITHOUT.keys()
-    inner = [block.headline.partition(" ")[2] for block in COMMAND_EXAMPLES if block.headline.startswith("migrate ")]
-    assert inner == [*MIGRATE.commands]
+    """Each command has an example, or a reason to have none."""
+    assert COMMANDS.keys() - {block.headline for block in COMMAND_EXAMPLES} == COMMANDS_WITHOUT.keys()
 
 
 @pytest.mark.parametrize("block", COMMAND_EXAMPLES, ids=lambda block: block.headline)

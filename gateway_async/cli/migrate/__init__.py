@@ -1,10 +1,6 @@
-"""`gateway-async migrate`: store a file of accounts in the vault.
-
-`migrate verify`, `migrate journal` and `migrate fields` show the results and the fields.
-"""
+"""`gateway-async migrate`: store a file of accounts in the vault; the other modules have what it shows later."""
 
 from contextlib import aclosing
-from typing import Any, Final
 
 import anyio
 import attrs
@@ -12,16 +8,13 @@ import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from gateway_async._text import pluralize
-from gateway_async.cli.command import Command, Group, help_of, make_command
 from gateway_async.cli.migrate.display import print_event, progress_bar
-from gateway_async.cli.migrate.journal import FieldsCommand, JournalCommand
 from gateway_async.cli.migrate.options import MigrationOptions, exit_on_usage_error
 from gateway_async.cli.migrate.run import MigrationRun
-from gateway_async.cli.migrate.verify import VerifyCommand
 from gateway_async.cli.output import ExitStatus
 from gateway_async.migration import Plan, plan_migration
 
-__all__ = ["MIGRATE", "MigrateCommand"]
+__all__ = ["MigrateCommand"]
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -75,48 +68,3 @@ class MigrateCommand(MigrationOptions):
                         completed=rows.position,
                     ),
                 )
-
-
-class _NamelessContext(typer.Context):
-    """A context without a trailing blank in its usage line, for a command without a name."""
-
-    @property
-    def command_path(self) -> str:
-        return super().command_path.rstrip()
-
-
-class _DefaultCommand(Command):
-    context_class = _NamelessContext
-
-
-class _DefaultCommandGroup(Group):
-    """A group that passes its arguments to `run` unless the first is a command's name."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the default command's name; completion of the first word offers the names of all commands."""
-        if ctx.resilient_parsing and not args:
-            return super().parse_args(ctx, args)
-        return super().parse_args(ctx, args if args and args[0] in self.commands else ["run", *args])
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the names of commands, and options of the default one."""
-        default: Any = self.commands["run"]
-        with default.make_context("", [], parent=ctx, resilient_parsing=True) as default_context:
-            return [*super().shell_complete(ctx, incomplete), *default.shell_complete(default_context, incomplete)]
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Omit the default command's name in the usage line."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return "" if name == "run" else name, command, rest
-
-
-MIGRATE: Final = _DefaultCommandGroup(
-    name="migrate",
-    help=help_of(MigrateCommand).partition("\n")[0],
-    commands=[
-        make_command("run", MigrateCommand, _DefaultCommand),
-        make_command("verify", VerifyCommand),
-        make_command("journal", JournalCommand),
-        make_command("fields", FieldsCommand),
-    ],
-)

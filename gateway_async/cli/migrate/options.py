@@ -140,12 +140,22 @@ class InputOptions:
         return Input(location, columns, {name: value for name, value in given.items() if value is not None})
 
 
+def _complete_command(incomplete: str) -> list[str]:
+    """Complete the second word of the other commands, where the file would be."""
+    return [word for word in ("verify", "journal", "fields") if word.startswith(incomplete)]
+
+
 @attrs.frozen(kw_only=True, repr=False)
 class MigrationOptions(InputOptions):
     """The options of one run. A plan needs no journal and writes nothing."""
 
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The input: CSV, JSON Lines or Parquet; - is standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            autocompletion=_complete_command,
+            help="The input: CSV, JSON Lines or Parquet; - is standard input.",
+        ),
     ]
     journal: Annotated[
         str | None,
