@@ -6,7 +6,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import aclosing
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -43,7 +43,7 @@ _TUNNEL_REFUSED: Final = re.compile("Tunnel connection failed: ([0-9]{3})")
 
 
 @attrs.frozen
-class _Finding:
+class Finding:
     """The result of one check."""
 
     check: str
@@ -101,7 +101,7 @@ class CheckCommand:
                 states.add(finding.state)
         return states
 
-    async def _findings(self, gateway: AsyncGateway) -> AsyncGenerator[_Finding]:
+    async def _findings(self, gateway: AsyncGateway) -> AsyncGenerator[Finding]:
         async for finding in _gateway_findings(gateway):
             yield finding
         if self.ledger is not None:
@@ -110,15 +110,13 @@ class CheckCommand:
             yield await _check_store("inbox", self.inbox, "dead postback", count_dead(self.inbox, self.inbox_table))
 
 
-async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
-    try:
-        proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
-        found = await anyio.to_thread.run_sync(probe_address, gateway.base_url, proxy)
-    except ProbeError as error:
-        yield _Finding(error.check, "failed", str(error))
-        return
-    for finding in _connection_findings(found):
+async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[Finding]:
+    proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
+    found = await anyio.to_thread.run_sync(probe_address, gateway.base_url, proxy)
+    for finding in found:
         yield finding
+    if any(finding.state == "failed" for finding in found):
+        return
     credentials = await _check_credentials(gateway)
     yield credentials
     if credentials.state == "ok":
@@ -126,71 +124,49 @@ async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
         yield await _check_terminals(gateway)
 
 
-def _connection_findings(found: "Probe") -> Iterator[_Finding]:
-    yield _Finding("gateway", "ok", f"{found.address} responds in {found.seconds * 1000:.0f} ms")
-    if found.tls is None:
-        yield _Finding("tls", "skipped", "plain http")
-    else:
-        soon = found.certificate_days < _CERTIFICATE_DAYS
-        left = round(found.certificate_days)
-        days = f"the certificate is valid for {left} {pluralize(left, 'day')}"
-        yield _Finding("tls", "attention" if soon else "ok", f"{found.tls}, {days}")
-    yield _clock_finding(found.clock_difference)
-
-
-def _clock_finding(difference: float | None) -> _Finding:
-    if difference is None:
-        return _Finding("clock", "skipped", "the gateway sends no Date header")
-    if not difference:
-        return _Finding("clock", "ok", "no difference of more than 1 s")
-    ahead = "ahead of" if difference < 0 else "behind"
-    state: CheckResult = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
-    return _Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")
-
-
-async def _check_credentials(gateway: AsyncGateway) -> _Finding:
+async def _check_credentials(gateway: AsyncGateway) -> Finding:
     try:
         await gateway.contacts.list().first()
     except PermissionDeniedError:
-        return _Finding("credentials", "ok", "accepted, but this user may not list contacts")
+        return Finding("credentials", "ok", "accepted, but this user may not list contacts")
     except AuthenticationError as error:
-        return _Finding("credentials", "failed", str(error))
+        return Finding("credentials", "failed", str(error))
     except GatewayError as error:
-        return _Finding("credentials", "failed", f"unknown: {error}")
-    return _Finding("credentials", "ok", "accepted")
+        return Finding("credentials", "failed", f"unknown: {error}")
+    return Finding("credentials", "ok", "accepted")
 
 
-async def _check_location(gateway: AsyncGateway) -> _Finding:
+async def _check_location(gateway: AsyncGateway) -> Finding:
     if gateway.location_id is None:
-        return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
+        return Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
     try:
         location = await gateway.locations.get(gateway.location_id)
     except GatewayError as error:
-        return _Finding("location", "failed", f"GATEWAY_LOCATION_ID: {error}")
-    return _Finding("location", "ok", location.name or gateway.location_id)
+        return Finding("location", "failed", f"GATEWAY_LOCATION_ID: {error}")
+    return Finding("location", "ok", location.name or gateway.location_id)
 
 
-async def _check_terminals(gateway: AsyncGateway) -> _Finding:
+async def _check_terminals(gateway: AsyncGateway) -> Finding:
     filters = {} if gateway.location_id is None else {"location_id": gateway.location_id}
     try:
         number = await gateway.terminals.list(filters).count()
     except GatewayError as error:
-        return _Finding("terminals", "attention", f"cannot be listed: {error}")
-    return _Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
+        return Finding("terminals", "attention", f"cannot be listed: {error}")
+    return Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
 
 
-async def _check_store(name: str, location: str, counted: str, count: Awaitable[int]) -> _Finding:
+async def _check_store(name: str, location: str, counted: str, count: Awaitable[int]) -> Finding:
     try:
         number = await count
     except (GatewayError, ModuleNotFoundError) as error:
-        return _Finding(name, "failed", str(error))
+        return Finding(name, "failed", str(error))
     except typer.BadParameter as error:  # a check must not create a file
-        return _Finding(name, "failed", error.message)
+        return Finding(name, "failed", error.message)
     found = f"{display_location(location)} has {number} {pluralize(number, counted)}"
-    return _Finding(name, "attention" if number else "ok", found)
+    return Finding(name, "attention" if number else "ok", found)
 
 
-def _print(finding: _Finding, as_json: bool) -> None:
+def _print(finding: Finding, as_json: bool) -> None:
     if as_json:
         print_json([attrs.asdict(finding)])
         return
@@ -205,38 +181,10 @@ def _print(finding: _Finding, as_json: bool) -> None:
 # --- one request without credentials
 
 
-class ProbeError(Exception):
-    """The gateway does not respond; `check` names the part that fails."""
+def probe_address(base_url: str, proxy: Proxy | None = None) -> list[Finding]:
+    """Send one request that needs no credentials, and say what it shows of connection, TLS and clock.
 
-    def __init__(self, check: str, message: str) -> None:
-        self.check = check
-        super().__init__(message)
-
-
-@attrs.frozen
-class Probe:
-    """The result of one request.
-
-    Attributes:
-        address: the host and the port.
-        seconds: the time until the response, with the connection.
-        tls: version of TLS; None for plain http.
-        certificate_days: days until the certificate expires.
-        clock_difference: how many seconds the gateway's clock is ahead of this machine's; None without `Date` header.
-    """
-
-    address: str
-    seconds: float
-    tls: str | None
-    certificate_days: float
-    clock_difference: float | None
-
-
-def probe_address(base_url: str, proxy: Proxy | None = None) -> Probe:
-    """Send one request that needs no credentials; every HTTP response counts.
-
-    Raises:
-        ProbeError: the host has no address, does not respond, or its certificate is not trusted.
+    Every HTTP response counts.
     """
     url = urlsplit(base_url)
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
@@ -247,36 +195,34 @@ def probe_address(base_url: str, proxy: Proxy | None = None) -> Probe:
     began = time.perf_counter()
     try:
         connection.connect()
-        encrypted: Any = connection.sock
-        tls = encrypted.version() if url.scheme == "https" else None
-        days = _certificate_days(encrypted) if tls else 0.0
+        encrypted = connection.sock if url.scheme == "https" else None
+        tls = _tls_finding(encrypted)
         sent_at = time.time()
         connection.request("GET", f"{url.path.rstrip('/')}{_PROBE_PATH}", headers={"connection": "close"})
-        response = connection.getresponse()
-        received_at = time.time()
-    except ssl.SSLCertVerificationError as error:
-        raise ProbeError("tls", f"{address}: the certificate is not trusted: {error.verify_message}") from None
-    except ssl.SSLError as error:
-        raise ProbeError("tls", f"{address}: TLS failed: {error.reason}") from None
-    except socket.gaierror:
-        raise ProbeError("gateway", f"{proxy.host if proxy else host}: the name has no address") from None
-    except TimeoutError:
-        raise ProbeError("gateway", f"{address}: no response within {_PROBE_SECONDS:g} s") from None
+        date = connection.getresponse().getheader("date")
+        clock = _clock_finding(date, (sent_at + time.time()) / 2)
     except (OSError, http.client.HTTPException) as error:
-        raise ProbeError("gateway", f"{address}: {_reason(error)}") from None
+        return [_failure(error, address, proxy.host if proxy else host)]
     finally:
         connection.close()
-    seconds = time.perf_counter() - began
-    return Probe(address, seconds, tls, days, _difference(response.getheader("date"), (sent_at + received_at) / 2))
+    milliseconds = (time.perf_counter() - began) * 1000
+    return [Finding("gateway", "ok", f"{address} responds in {milliseconds:.0f} ms"), tls, clock]
 
 
-def _reason(error: Exception) -> str:
-    """Say why there is no response.
-
-    A proxy's reason phrase is left out, because it may repeat the password.
-    """
-    refused = _TUNNEL_REFUSED.match(str(error))
-    return f"the proxy refused: {refused[1]}" if refused else getattr(error, "strerror", None) or "no HTTP response"
+def _failure(error: Exception, address: str, host: str) -> Finding:
+    match error:
+        case ssl.SSLCertVerificationError():
+            return Finding("tls", "failed", f"{address}: the certificate is not trusted: {error.verify_message}")
+        case ssl.SSLError():
+            return Finding("tls", "failed", f"{address}: TLS failed: {error.reason}")
+        case socket.gaierror():
+            return Finding("gateway", "failed", f"{host}: the name has no address")
+        case TimeoutError():
+            return Finding("gateway", "failed", f"{address}: no response within {_PROBE_SECONDS:g} s")
+        case _ if refused := _TUNNEL_REFUSED.match(str(error)):  # the proxy's reason phrase may repeat the password
+            return Finding("gateway", "failed", f"{address}: the proxy refused: {refused[1]}")
+        case _:
+            return Finding("gateway", "failed", f"{address}: {getattr(error, 'strerror', None) or 'no HTTP response'}")
 
 
 def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection:
@@ -286,17 +232,23 @@ def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection
     return http.client.HTTPSConnection(host, port, timeout=_PROBE_SECONDS, context=context)
 
 
-def _certificate_days(encrypted: ssl.SSLSocket) -> float:
-    certificate: Any = encrypted.getpeercert()
-    return (ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) / _DAY
+def _tls_finding(encrypted: Any) -> Finding:
+    if encrypted is None:
+        return Finding("tls", "skipped", "plain http")
+    days = (ssl.cert_time_to_seconds(encrypted.getpeercert()["notAfter"]) - time.time()) / _DAY
+    left = f"the certificate is valid for {round(days)} {pluralize(round(days), 'day')}"
+    return Finding("tls", "attention" if days < _CERTIFICATE_DAYS else "ok", f"{encrypted.version()}, {left}")
 
 
-def _difference(header: str | None, now: float) -> float | None:
-    """Tell how many seconds a `Date` header is ahead of `now`; its resolution is one second."""
+def _clock_finding(header: str | None, now: float) -> Finding:
+    """Compare the gateway's `Date` header, whose resolution is one second, with the time of this machine."""
     try:
         sent = parsedate_to_datetime(header or "")
     except ValueError:
-        return None
-    moment = sent if sent.tzinfo else sent.replace(tzinfo=UTC)
-    ahead = moment.timestamp() - now
-    return ahead if abs(ahead) > 1 else 0.0
+        return Finding("clock", "skipped", "the gateway sends no Date header")
+    difference = (sent if sent.tzinfo else sent.replace(tzinfo=UTC)).timestamp() - now
+    if abs(difference) <= 1:
+        return Finding("clock", "ok", "no difference of more than 1 s")
+    ahead = "ahead of" if difference < 0 else "behind"
+    state: CheckResult = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
+    return Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")

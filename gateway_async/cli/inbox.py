@@ -15,21 +15,30 @@ from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.output import (
-    NONE,
+    Columns,
     ExitStatus,
     TableRow,
+    attributes,
     check_location,
     fail,
+    format_time,
     print_advice,
-    print_json,
-    print_table,
+    print_rows,
     printing,
 )
 from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteInbox, StoredPostback
 
 _ADVICE: Final = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
-_HEADINGS: Final = ("number", "received at (UTC)", "change", "record", "state", "attempts", "error")
 _COLORS: Final = {"waiting": "yellow", "dead": "red", "handled": "green"}
+_COLUMNS: Final[Columns] = {
+    "number": "number",
+    "received at (UTC)": lambda row: format_time(row["received_at"]),
+    "change": lambda row: f"{row['resource']} {row['type']}",
+    "record": "record_id",
+    "state": lambda row: Text(row["state"], style=_COLORS.get(row["state"], "")),
+    "attempts": "attempts",
+    "error": "error",
+}
 _PAGE: Final = 200
 _ALL_DAYS: Final = 999_999.0
 """`keep_days` of the opened inbox, so that listing deletes nothing."""
@@ -79,11 +88,8 @@ class InboxCommand:
         numbers, are = ", ".join(str(row["number"]) for row in rows), pluralize(len(rows), "is", "are")
         done = f"{pluralize(len(rows), 'postback')} {numbers} {are} {change}" if change and rows else ""
         with printing(ExitStatus.ATTENTION if has_dead else ExitStatus.DONE, done=done):
-            if self.as_json:
-                print_json(rows)
-            else:
-                print_table(rows, _HEADINGS, _cells, "No such postbacks in the inbox.")
-                print_advice(f"\n{_ADVICE}" if has_dead else "")
+            print_rows(rows, _COLUMNS, "No such postbacks in the inbox.", as_json=self.as_json)
+            print_advice(f"\n{_ADVICE}" if has_dead and not self.as_json else "")
 
     async def _run(self) -> tuple[list[TableRow], str]:
         """Return the rows, and what was done to their postbacks; "" if they are only listed."""
@@ -160,29 +166,8 @@ async def _read(inbox: Inbox, number: int) -> list[TableRow]:
 
 
 def _row_of(stored: StoredPostback) -> TableRow:
-    postback = stored.postback
     return {
-        "number": stored.number,
-        "received_at": stored.received_at,
-        "type": postback.type,
-        "resource": postback.resource,
-        "record_id": postback.record_id,
-        "modified_ts": postback.modified_ts,
-        "caught_up": postback.caught_up,
-        "state": stored.state,
-        "attempts": stored.attempts,
-        "due_at": stored.due_at,
-        "error": stored.error,
+        **attributes(stored, "number", "received_at"),
+        **attributes(stored.postback, "type", "resource", "record_id", "modified_ts", "caught_up"),
+        **attributes(stored, "state", "attempts", "due_at", "error"),
     }
-
-
-def _cells(row: TableRow) -> list[Text]:
-    return [
-        Text(str(row["number"])),
-        Text(f"{row['received_at']:%Y-%m-%d %H:%M:%S}"),
-        Text(f"{row['resource']} {row['type']}"),
-        Text(row["record_id"] or NONE),
-        Text(row["state"], style=_COLORS.get(row["state"], "")),
-        Text(str(row["attempts"])),
-        Text(row["error"] or NONE),
-    ]

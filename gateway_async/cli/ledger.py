@@ -19,16 +19,17 @@ from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.output import (
-    NONE,
+    Columns,
     ExitStatus,
     TableRow,
+    attributes,
     check_location,
     command_line,
     display_location,
     fail,
+    format_time,
     print_advice,
-    print_json,
-    print_table,
+    print_rows,
     printing,
 )
 from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
@@ -44,10 +45,24 @@ class Resolution(StrEnum):
 
 
 _TABLE: Final = "payment_ledger"
-_HEADINGS: Final = ("sent at (UTC)", "call", "api id", "amount", "terminal", "outcome", "record")
-_RECOVERED_HEADINGS: Final = (*_HEADINGS, "reason")
-_DISCREPANCY_HEADINGS: Final = ("discrepancy", "api id", "record", "ledger", "gateway", "description")
 _COLORS: Final = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
+_CALL_COLUMNS: Final[Columns] = {
+    "sent at (UTC)": lambda row: format_time(row["sent_at"]),
+    "call": "call",
+    "api id": "api_id",
+    "amount": lambda row: row["sent"].get("transaction_amount") or row["sent"].get("tip_amount"),
+    "terminal": lambda row: row.get("terminal_id") or row["sent"].get("terminal_id"),
+    "outcome": lambda row: Text(row["outcome"], style=_COLORS.get(row["outcome"], "")),
+    "record": "record_id",
+}
+_DISCREPANCY_COLUMNS: Final[Columns] = {
+    "discrepancy": "kind",
+    "api id": "api_id",
+    "record": "record_id",
+    "ledger": "ledger_amount",
+    "gateway": "gateway_amount",
+    "description": "description",
+}
 _ALL_DAYS: Final = 36_500.0
 """`keep_days` of the opened ledger, so that listing deletes nothing."""
 
@@ -156,14 +171,13 @@ class LedgerCommand:
         return begin, end
 
     def _print_calls(self, rows: list[TableRow]) -> None:
-        headings, cells = (_RECOVERED_HEADINGS, _recovered_cells) if self.recover else (_HEADINGS, _cells)
+        columns = {**_CALL_COLUMNS, "reason": "error"} if self.recover else _CALL_COLUMNS
+        nothing = f"No open calls in {display_location(self.location)}."
         is_open = any(row["outcome"] in ("open", "unknown") for row in rows)
         done = _describe(rows) if self.recover or self.resolve_id is not None else ""
         with printing(ExitStatus.ATTENTION if is_open else ExitStatus.DONE, done=done):
-            if self.as_json:
-                print_json(rows)
-            else:
-                print_table(rows, headings, cells, f"No open calls in {display_location(self.location)}.")
+            print_rows(rows, columns, nothing, as_json=self.as_json)
+            if not self.as_json:
                 self._print_advice(rows)
 
     def _print_advice(self, rows: list[TableRow]) -> None:
@@ -177,11 +191,8 @@ class LedgerCommand:
     def _print_reconciliation(self, found: Reconciliation) -> None:
         rows = [*map(_row_of_discrepancy, found.discrepancies), *map(_row_of_open, found.open_intents)]
         with printing(ExitStatus.DONE if found.agrees else ExitStatus.ATTENTION):
-            if self.as_json:
-                print_json(rows)
-            else:
-                print_table(rows, _DISCREPANCY_HEADINGS, _discrepancy_cells, "No discrepancies.")
-                print_advice(f"\n{found.summary}")
+            print_rows(rows, _DISCREPANCY_COLUMNS, "No discrepancies.", as_json=self.as_json)
+            print_advice("" if self.as_json else f"\n{found.summary}")
 
 
 async def count_open(location: str, table: str) -> int:
@@ -256,13 +267,7 @@ def _describe(rows: list[TableRow]) -> str:
 
 def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> TableRow:
     return {
-        "id": intent.id,
-        "sent_at": intent.sent_at,
-        "conclusive_at": intent.conclusive_at,
-        "call": intent.call,
-        "resource": intent.resource,
-        "api_id": intent.api_id,
-        "terminal_id": intent.terminal_id,
+        **attributes(intent, "id", "sent_at", "conclusive_at", "call", "resource", "api_id", "terminal_id"),
         "sent": dict(intent.sent),
         "outcome": outcome,
         "record_id": record_id,
@@ -271,10 +276,7 @@ def _row_of(intent: Intent, outcome: str, record_id: str | None = None) -> Table
 
 def _row_of_recovered(each: Recovered) -> TableRow:
     return {
-        "sent_at": each.sent_at,
-        "call": each.call,
-        "resource": each.resource,
-        "api_id": each.api_id,
+        **attributes(each, "sent_at", "call", "resource", "api_id"),
         "sent": dict(each.sent),
         "outcome": each.outcome,
         "record_id": getattr(each.record, "id", None),
@@ -284,16 +286,10 @@ def _row_of_recovered(each: Recovered) -> TableRow:
 
 def _row_of_discrepancy(each: Discrepancy) -> TableRow:
     return {
-        "kind": each.kind,
-        "api_id": each.api_id,
-        "record_id": each.record_id,
-        "location_id": each.location_id,
-        "outcome": each.outcome,
-        "status_id": each.status_id,
+        **attributes(each, "kind", "api_id", "record_id", "location_id", "outcome", "status_id"),
         "ledger_amount": None if each.ledger_amount is None else str(each.ledger_amount),
         "gateway_amount": None if each.gateway_amount is None else str(each.gateway_amount),
-        "sent_at": each.sent_at,
-        "created_ts": each.created_ts,
+        **attributes(each, "sent_at", "created_ts"),
         "description": str(each),
     }
 
@@ -313,28 +309,3 @@ def _row_of_open(intent: Intent) -> TableRow:
         "created_ts": None,
         "description": f"{intent.api_id or intent.call}: the outcome is unknown, --recover looks it up",
     }
-
-
-def _discrepancy_cells(row: TableRow) -> list[Text]:
-    names = ("kind", "api_id", "record_id", "ledger_amount", "gateway_amount", "description")
-    return [Text(row[name] or NONE) for name in names]
-
-
-def _cells(row: TableRow) -> list[Text]:
-    sent, outcome = row["sent"], row["outcome"]
-    texts = (
-        f"{row['sent_at']:%Y-%m-%d %H:%M:%S}",
-        row["call"],
-        row["api_id"],
-        sent.get("transaction_amount") or sent.get("tip_amount"),
-        row.get("terminal_id") or sent.get("terminal_id"),
-    )
-    return [
-        *(Text(text or NONE) for text in texts),
-        Text(outcome, style=_COLORS.get(outcome, "")),
-        Text(row["record_id"] or NONE),
-    ]
-
-
-def _recovered_cells(row: TableRow) -> list[Text]:
-    return [*_cells(row), Text(row["error"] or NONE)]

@@ -8,11 +8,10 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import IntEnum
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote
@@ -118,11 +117,13 @@ def printing(status: int = ExitStatus.DONE, *, done: str = "") -> Iterator[None]
 # --- results
 
 TableRow = dict[str, Any]
+Columns = Mapping[str, str | Callable[[TableRow], str | Text | None]]
+"""Heading → the name of a value of a row, or a function that returns the cell."""
 
 NONE = "–"
 """The text of a cell without a value; in a pipe it is empty."""
 
-_MAX_ROWS = 500
+MAX_SHOWN_ROWS = 500
 """The most rows that a table on a terminal shows; other output has no limit."""
 
 _GAP = "  "
@@ -139,39 +140,43 @@ def print_json(rows: Iterable[Any]) -> None:
         typer.echo(json.dumps(row, default=datetime.isoformat))
 
 
-def print_table(
-    rows: Sequence[TableRow],
-    headings: Sequence[str],
-    cells: Callable[[TableRow], Iterable[Text]],
-    nothing: str = "",
-    *,
-    total: int | None = None,
-) -> None:
-    """Print rows as a table on a terminal, or `nothing` without rows.
+def attributes(value: object, *names: str) -> TableRow:
+    """Return some attributes of an object as a row."""
+    return {name: getattr(value, name) for name in names}
 
-    Ids are whole at any width: a terminal wraps long lines itself. In a pipe there are tab-separated values without
-    headings.
+
+def format_time(moment: datetime) -> str:
+    """Format a time for a cell; its heading says that it is in UTC."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def print_rows(
+    rows: Sequence[TableRow], columns: Columns, nothing: str = "", *, as_json: bool = False, total: int | None = None
+) -> None:
+    """Print rows as a table on a terminal, as tab-separated values without headings in a pipe, or as JSON.
+
+    Ids are whole at any width: a terminal wraps long lines itself.
 
     Args:
         rows: the rows.
-        headings: the headings of the columns.
-        cells: returns the texts of a row.
-        nothing: the line without rows.
+        columns: the columns of the table; JSON has all values of the rows.
+        nothing: the line on a terminal without rows.
+        as_json: whether to print a JSON object for each row.
         total: the number of rows, if `rows` has only the first of them.
     """
-    if not is_terminal():
+    if as_json:
+        print_json(rows)
+    elif not is_terminal():
         for row in rows:
-            sys.stdout.write("\t".join(_value(cell.plain) for cell in cells(row)) + "\n")
-        return
-    console = Console()
-    if not rows:
-        console.print(Text(nothing, style="green"), soft_wrap=True)
-        return
-    head = [Text(heading, style="bold") for heading in headings]
-    _print_aligned(console, [head, *([*cells(row)] for row in islice(rows, _MAX_ROWS))])
-    more = (total or len(rows)) - min(len(rows), _MAX_ROWS)
-    if more > 0:
-        console.print(f"… and {more:,} more (--json lists all)")
+            sys.stdout.write("\t".join(_value(cell.plain) for cell in _cells(row, columns)) + "\n")
+    elif not rows:
+        Console().print(Text(nothing, style="green"), soft_wrap=True)
+    else:
+        head = [Text(heading, style="bold") for heading in columns]
+        _print_aligned([head, *(_cells(row, columns) for row in rows[:MAX_SHOWN_ROWS])])
+        more = (total or len(rows)) - min(len(rows), MAX_SHOWN_ROWS)
+        if more > 0:
+            Console().print(f"… and {more:,} more (--json lists all)")
 
 
 def print_advice(advice: str) -> None:
@@ -180,12 +185,17 @@ def print_advice(advice: str) -> None:
         Console().print(Text(advice, style="dim"), soft_wrap=True)
 
 
-def _print_aligned(console: Console, lines: list[list[Text]]) -> None:
+def _cells(row: TableRow, columns: Columns) -> list[Text]:
+    found = (row.get(column) if isinstance(column, str) else column(row) for column in columns.values())
+    return [cell if isinstance(cell, Text) else Text(NONE if cell in (None, "") else str(cell)) for cell in found]
+
+
+def _print_aligned(lines: list[list[Text]]) -> None:
     widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
     for line in lines:
         for cell, width in zip(line[:-1], widths, strict=False):
             cell.pad_right(width - cell.cell_len)
-        console.print(Text(_GAP).join(line), soft_wrap=True)
+        Console().print(Text(_GAP).join(line), soft_wrap=True)
 
 
 def _value(text: str) -> str:

@@ -3,7 +3,7 @@
 import http.client
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -19,7 +19,6 @@ from gateway_async import (
     CardVaultCreate,
     ContactCreate,
     ContactUpdate,
-    Transaction,
     TransactionCreate,
 )
 from gateway_async.cli.command import AsJson
@@ -32,74 +31,50 @@ _POLL_SECONDS: Final = 0.1
 _CALL_SECONDS: Final = 10.0
 
 
-async def _create_contact(gateway: AsyncGateway) -> str:
-    return (await gateway.contacts.create(ContactCreate(last_name="Trigger"))).id
+async def _change_contact(gateway: AsyncGateway, change: str) -> str:
+    contact = await gateway.contacts.create(ContactCreate(last_name="Trigger"))
+    if change == "update":
+        await gateway.contacts.update(contact.id, ContactUpdate(city="Rome"))
+    if change == "delete":
+        await gateway.contacts.delete(contact.id)
+    return contact.id
 
 
-async def _update_contact(gateway: AsyncGateway) -> str:
-    contact_id = await _create_contact(gateway)
-    await gateway.contacts.update(contact_id, ContactUpdate(city="Rome"))
-    return contact_id
+async def _change_vault(gateway: AsyncGateway, change: str) -> str:
+    contact_id = await _change_contact(gateway, "create")
+    new = CardVaultCreate(account_number=_CARD, exp_date=_EXPIRY, contact_id=contact_id)
+    vault = await gateway.account_vaults.create(new)
+    if change == "update":
+        await gateway.account_vaults.update(vault.id, AccountVaultUpdate(title="Triggered"))
+    if change == "delete":
+        await gateway.account_vaults.delete(vault.id)
+    return vault.id
 
 
-async def _delete_contact(gateway: AsyncGateway) -> str:
-    contact_id = await _create_contact(gateway)
-    await gateway.contacts.delete(contact_id)
-    return contact_id
-
-
-async def _create_vault(gateway: AsyncGateway) -> str:
-    new = CardVaultCreate(account_number=_CARD, exp_date=_EXPIRY, contact_id=await _create_contact(gateway))
-    return (await gateway.account_vaults.create(new)).id
-
-
-async def _update_vault(gateway: AsyncGateway) -> str:
-    vault_id = await _create_vault(gateway)
-    await gateway.account_vaults.update(vault_id, AccountVaultUpdate(title="Triggered"))
-    return vault_id
-
-
-async def _delete_vault(gateway: AsyncGateway) -> str:
-    vault_id = await _create_vault(gateway)
-    await gateway.account_vaults.delete(vault_id)
-    return vault_id
-
-
-async def _sell(gateway: AsyncGateway) -> Transaction:
+async def _change_transaction(gateway: AsyncGateway, change: str) -> str:
     new = TransactionCreate(action="sale", transaction_amount="1.00", account_number=_CARD, exp_date=_EXPIRY)
-    return await gateway.transactions.create(new)
-
-
-async def _create_transaction(gateway: AsyncGateway) -> str:
-    return (await _sell(gateway)).id
-
-
-async def _update_transaction(gateway: AsyncGateway) -> str:
-    sale = await _sell(gateway)
-    await gateway.transactions.void(sale.id)
+    sale = await gateway.transactions.create(new)
+    if change == "update":
+        await gateway.transactions.void(sale.id)
     return sale.id
 
 
-async def _create_batch(gateway: AsyncGateway, *, settle: bool = False) -> str:
+async def _change_batch(gateway: AsyncGateway, change: str) -> str:
     """Sell in a new batch. The user's open batch stays as it is."""
-    sale = await _sell(gateway)
-    isolate = partial(SandboxControl(gateway.base_url).isolate_payment, sale.id, settle=settle)
+    sale_id = await _change_transaction(gateway, "create")
+    isolate = partial(SandboxControl(gateway.base_url).isolate_payment, sale_id, settle=change == "update")
     return await anyio.to_thread.run_sync(isolate)
 
 
-EVENTS: Final[Mapping[str, Callable[[AsyncGateway], Awaitable[str]]]] = {
-    "transaction.create": _create_transaction,
-    "transaction.update": _update_transaction,
-    "transactionbatch.create": _create_batch,
-    "transactionbatch.update": partial(_create_batch, settle=True),
-    "accountvault.create": _create_vault,
-    "accountvault.update": _update_vault,
-    "accountvault.delete": _delete_vault,
-    "contact.create": _create_contact,
-    "contact.update": _update_contact,
-    "contact.delete": _delete_contact,
+_CHANGES: Final[Mapping[str, tuple[Callable[[AsyncGateway, str], Awaitable[str]], Sequence[str]]]] = {
+    "transaction": (_change_transaction, ("create", "update")),
+    "transactionbatch": (_change_batch, ("create", "update")),
+    "accountvault": (_change_vault, ("create", "update", "delete")),
+    "contact": (_change_contact, ("create", "update", "delete")),
 }
-"""Event → a function that makes the change, and returns the id of the record."""
+"""Resource → a function that makes one of the changes to a new record, and returns its id."""
+
+EVENTS: Final = tuple(f"{resource}.{change}" for resource, (_, changes) in _CHANGES.items() for change in changes)
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -148,8 +123,9 @@ class TriggerCommand:
         async with AsyncGateway.from_env() as gateway:
             control = SandboxControl(gateway.base_url)
             await anyio.to_thread.run_sync(control.check)
-            record_id = await EVENTS[self.event](gateway)
-            return record_id, await _deliveries(control, record_id, self.event.partition(".")[2].upper())
+            resource, _, change = self.event.partition(".")
+            record_id = await _CHANGES[resource][0](gateway, change)
+            return record_id, await _deliveries(control, record_id, change.upper())
 
     def _print(self, record_id: str, deliveries: list[dict[str, Any]]) -> None:
         typer.echo(f"{self.event}  {record_id}")

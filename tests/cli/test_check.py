@@ -150,7 +150,12 @@ def test_trusted_certificate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     certificate = authority.issue_cert("127.0.0.1", not_after=datetime.now(UTC) + timedelta(days=10, hours=1))
     with serve_http(certificate) as url:
         found = probe_address(url)
-    assert (found.tls, int(found.certificate_days), found.clock_difference) == ("TLSv1.3", 10, None)
+    assert [(each.check, each.state) for each in found] == [
+        ("gateway", "ok"),
+        ("tls", "attention"),
+        ("clock", "skipped"),
+    ]
+    assert found[1].details == "TLSv1.3, the certificate is valid for 10 days"
 
 
 def test_ledger_and_inbox(environment: dict[str, str], tmp_path: Path) -> None:

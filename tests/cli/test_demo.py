@@ -4,6 +4,7 @@ import io
 import json
 import re
 import signal
+from contextlib import redirect_stdout
 from inspect import getsource
 
 import pytest
@@ -129,11 +130,14 @@ def test_the_demo_does_not_say_what_the_run_has_not_shown() -> None:
 
 
 def test_live_line() -> None:
-    """On a terminal there is a live line, which is gone when the waiting is over."""
-    shown = io.StringIO()
+    """On a terminal there is a live line, which takes nothing that a program prints, and is gone after the wait."""
+    shown, printed = io.StringIO(), io.StringIO()
     display = Display(Console(file=shown, force_terminal=True, width=80))
-    display.wait(lambda: "the customer looks for the card")
-    display.stop_waiting()
+    with redirect_stdout(printed):
+        display.wait(lambda: "the customer looks for the card")
+        print("False 2")  # noqa: T201  as a program does
+        display.stop_waiting()
+    assert printed.getvalue() == "False 2\n"
     assert "the customer looks for the card" in shown.getvalue()
     assert shown.getvalue().endswith("\x1b[2K")
 
@@ -143,7 +147,7 @@ def test_sparkline() -> None:
     assert sparkline([0, 3.5, 7]) == "▁▅█"
 
 
-def test_code_of_a_chapter() -> None:
+def test_excerpt() -> None:
     """A chapter shows what of its function does not name the demo."""
     chapter = Chapter.of(chapters.decline)
     lines = chapter.code.splitlines()

@@ -74,7 +74,13 @@ class Display:
             spinner.update(text=Text(f"{perf_counter() - began:.1f} s  {text()}", style="yellow"))
             return Padding(spinner, (0, 2))
 
-        self._live = Live(get_renderable=line, console=self._console, transient=True, refresh_per_second=10)
+        self._live = Live(
+            get_renderable=line,
+            console=self._console,
+            transient=True,
+            refresh_per_second=10,
+            redirect_stdout=False,  # the demo reads what the program prints
+        )
         self._live.start()
 
     def stop_waiting(self) -> None:

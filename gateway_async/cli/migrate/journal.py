@@ -1,7 +1,7 @@
 """`gateway-async migrate journal` and `migrate fields`: the rows of a migration, and the fields of a column."""
 
 from contextlib import aclosing
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import anyio
 import attrs
@@ -10,23 +10,46 @@ from rich.text import Text
 
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.migrate.options import exit_on_usage_error, open_journal
-from gateway_async.cli.output import NONE, TableRow, is_terminal, print_advice, print_json, print_table
+from gateway_async.cli.output import (
+    MAX_SHOWN_ROWS,
+    Columns,
+    TableRow,
+    attributes,
+    format_time,
+    is_terminal,
+    print_advice,
+    print_rows,
+)
 from gateway_async.migration import Journal, JournalEntry
 from gateway_async.migration.journal.protocol import RowState, iterate_entries
 from gateway_async.migration.report import STATES, Totals
-from gateway_async.migration.rows.fields import FieldFacts, field_list
+from gateway_async.migration.rows.fields import field_list
 
-MAX_SHOWN_ROWS = 500
-"""Maximum rows of a table on a terminal; other output has no limit."""
-
-_HEADINGS: Final = ("key", "line", "changed at (UTC)", "account", "reasons")
-_FIELD_HEADINGS: Final = ("field", "required for", "length", "content")
 _KEY: Final = (
     "The key identifies a row, also in the journal. It is the column key or the one given by --key, never the card "
     "number; without it account_vault_api_id is the key."
 )
 
 ROW_COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
+_COUNT_COLUMNS: Final[Columns] = {
+    "state": lambda row: Text(row["state"], style=ROW_COLORS.get(row["state"], "")),
+    "rows": lambda row: f"{row['rows']:,}" if is_terminal() else str(row["rows"]),
+}
+_ROW_COLUMNS: Final[Columns] = {
+    "key": "key",
+    "line": "line",
+    "changed at (UTC)": lambda row: format_time(row["changed_at"]),
+    "account": lambda row: (
+        f"{row['account_vault_id']} {row['brand'] or ''} …{row['last_four']}" if row["account_vault_id"] else None
+    ),
+    "reasons": lambda row: "; ".join(row["reasons"]),
+}
+_FIELD_COLUMNS: Final[Columns] = {
+    "field": "name",
+    "required for": "required",
+    "length": lambda row: _length(row["minimum"], row["maximum"]),
+    "content": "meaning",
+}
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -70,86 +93,42 @@ class FieldsCommand:
 
     def run(self) -> None:
         """List the fields."""
-        if self.as_json:
-            print_json(map(attrs.asdict, field_list()))
-            return
-        print_table([{"facts": facts} for facts in field_list()], _FIELD_HEADINGS, _field_cells)
-        print_advice(f"\n{_KEY}")
+        print_rows([*map(attrs.asdict, field_list())], _FIELD_COLUMNS, as_json=self.as_json)
+        print_advice("" if self.as_json else f"\n{_KEY}")
 
 
 async def _show(store: Journal, state: RowState | None, as_json: bool) -> None:
-    async with aclosing(store):
-        if as_json:
-            async for entry in iterate_entries(store, state):
-                print_json([_values(entry)])
-        elif state is None:
-            await _print_counts(store)
-        else:
-            await _print_rows(store, state)
-
-
-async def _print_counts(store: Journal) -> None:
-    totals = Totals.from_counts(await store.counts())
-    rows = [
-        {"state": name, "rows": f"{count:,}" if is_terminal() else count}
-        for name, count in (*((state, getattr(totals, state)) for state in STATES), ("rows", totals.rows))
-    ]
-    print_table(rows, ("state", "rows"), _count_cells)
-    print_advice("\n--state rejected lists the rejected rows.")
-
-
-def _count_cells(row: TableRow) -> list[Text]:
-    return [Text(row["state"], style=ROW_COLORS.get(row["state"], "")), Text(str(row["rows"]))]
-
-
-async def _print_rows(store: Journal, state: RowState) -> None:
-    if not is_terminal():
-        async for entry in iterate_entries(store, state):
-            print_table([{"entry": entry}], _HEADINGS, _cells)
-        return
-    rows: list[TableRow] = []
-    async with aclosing(iterate_entries(store, state)) as entries:
+    async with aclosing(store), aclosing(iterate_entries(store, state)) as entries:
+        if as_json or (state is not None and not is_terminal()):
+            async for entry in entries:
+                print_rows([_values(entry)], _ROW_COLUMNS, as_json=as_json)
+            return
+        counts = await store.counts()
+        if state is None:
+            totals = Totals.from_counts(counts)
+            rows = [{"state": name, "rows": getattr(totals, name)} for name in (*STATES, "rows")]
+            print_rows(rows, _COUNT_COLUMNS)
+            print_advice("\n--state rejected lists the rejected rows.")
+            return
+        rows = []
         async for entry in entries:
-            rows.append({"entry": entry})
+            rows.append(_values(entry))
             if len(rows) == MAX_SHOWN_ROWS:
                 break
-    total = (await store.counts()).get(state, 0)
-    print_table(rows, _HEADINGS, _cells, f"No rows in state {state}.", total=total)
+        print_rows(rows, _ROW_COLUMNS, f"No rows in state {state}.", total=counts.get(state, 0))
 
 
-def _cells(row: TableRow) -> list[Text]:
-    entry: JournalEntry = row["entry"]
-    account = f"{entry.vault_id} {entry.brand or ''} …{entry.last_four}" if entry.vault_id else NONE
-    return [
-        Text(entry.key or NONE),
-        Text(NONE if entry.line is None else str(entry.line)),
-        Text(f"{entry.changed_at:%Y-%m-%d %H:%M:%S}"),
-        Text(account),
-        Text("; ".join(entry.reasons) or NONE),
-    ]
-
-
-def _values(entry: JournalEntry) -> dict[str, Any]:
+def _values(entry: JournalEntry) -> TableRow:
     return {
-        "key": entry.key,
-        "state": entry.state,
-        "line": entry.line,
+        **attributes(entry, "key", "state", "line"),
         "reasons": list(entry.reasons),
         "account_vault_id": entry.vault_id,
         "account_vault_api_id": entry.api_id or None,
-        "last_four": entry.last_four,
-        "brand": entry.brand,
-        "run": entry.run,
-        "changed_at": entry.changed_at,
+        **attributes(entry, "last_four", "brand", "run", "changed_at"),
     }
 
 
-def _field_cells(row: TableRow) -> list[Text]:
-    facts: FieldFacts = row["facts"]
-    return [Text(cell) for cell in (facts.name, facts.required or NONE, _length(facts), facts.meaning)]
-
-
-def _length(facts: FieldFacts) -> str:
-    if facts.maximum is None:
-        return NONE
-    return str(facts.maximum) if facts.minimum == facts.maximum else f"{facts.minimum} to {facts.maximum}"
+def _length(minimum: int, maximum: int | None) -> str | None:
+    if maximum is None:
+        return None
+    return str(maximum) if minimum == maximum else f"{minimum} to {maximum}"

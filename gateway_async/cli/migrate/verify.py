@@ -22,7 +22,7 @@ from gateway_async.cli.migrate.options import (
     exit_on_usage_error,
     open_journal,
 )
-from gateway_async.cli.output import NONE, ExitStatus, TableRow, print_json, print_table, warn
+from gateway_async.cli.output import Columns, ExitStatus, TableRow, print_json, print_rows, warn
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.files import check_output
@@ -31,7 +31,18 @@ from gateway_async.migration.verify import Verdict
 
 MAX_SHOWN_FINDINGS = 100
 _MAX_REASONS: Final = 20
-_HEADINGS: Final = ("key", "line", "account", "finding", "details")
+_COLUMNS: Final[Columns] = {
+    "key": "key",
+    "line": "line",
+    "account": "vault_id",
+    "finding": "verdict",
+    "details": lambda row: "; ".join(row["details"]),
+}
+_REASON_COLUMNS: Final[Columns] = {
+    "rows": lambda row: f"{row['rows']:,}",
+    "finding": "finding",
+    "reason": "reason",
+}
 _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 
 
@@ -117,17 +128,15 @@ def _print_json(result: Verification) -> None:
     counts = {name: getattr(result, name) for name in _COUNTS}
     findings = [attrs.asdict(finding) for finding in result.findings]
     values = {"checked": result.checked, **counts, "good": result.good, "stopped": result.stopped}
-    reasons = [
-        {"finding": verdict, "reason": reason, "rows": rows} for (verdict, reason), rows in _most_frequent(result)
-    ]
-    values |= {"totals": result.totals and result.totals.as_values(), "reasons": reasons}
+    values |= {"totals": result.totals and result.totals.as_values(), "reasons": _reasons(result)}
     print_json([{**values, "findings": findings}])
 
 
-def _most_frequent(result: Verification) -> list[tuple[tuple[Verdict, str], int]]:
-    """The reasons, starting with the worst findings."""
+def _reasons(result: Verification) -> list[TableRow]:
+    """The reasons, starting with the worst findings, and their most frequent ones."""
     order = [*Verdict]
-    return sorted(result.reasons.items(), key=lambda counted: (order.index(counted[0][0]), -counted[1]))
+    counted = sorted(result.reasons.items(), key=lambda counted: (order.index(counted[0][0]), -counted[1]))
+    return [{"finding": verdict, "reason": reason, "rows": rows} for (verdict, reason), rows in counted]
 
 
 def _print(result: Verification, out: Path | None) -> None:
@@ -140,31 +149,11 @@ def _print(result: Verification, out: Path | None) -> None:
     if result.stopped:
         console.print(Text(f"Stopped before the end: {result.stopped}", style="bold red"), soft_wrap=True)
     if result.findings:
-        print_table([_row_of(finding) for finding in result.findings[:MAX_SHOWN_FINDINGS]], _HEADINGS, _cells)
+        print_rows([*map(attrs.asdict, result.findings[:MAX_SHOWN_FINDINGS])], _COLUMNS)
     more = result.different + result.missing + result.unread + result.not_stored - MAX_SHOWN_FINDINGS
     if more > 0:
         console.print(f"… and {more:,} more; --out FILE writes all.")
     if result.reasons:
-        rows = [{"reason": reason, "rows": rows} for reason, rows in _most_frequent(result)[:_MAX_REASONS]]
-        print_table(rows, ("rows", "finding", "reason"), _reason_cells)
+        print_rows(_reasons(result)[:_MAX_REASONS], _REASON_COLUMNS)
     if out is not None:
         console.print(Text.assemble(("findings: ", "dim"), str(out)), soft_wrap=True)
-
-
-def _reason_cells(row: TableRow) -> list[Text]:
-    verdict, reason = row["reason"]
-    return [Text(f"{row['rows']:,}"), Text(verdict), Text(reason or NONE)]
-
-
-def _cells(row: TableRow) -> list[Text]:
-    return [Text(row[name]) for name in _HEADINGS]
-
-
-def _row_of(finding: Finding) -> TableRow:
-    return {
-        "key": finding.key,
-        "line": NONE if finding.line is None else str(finding.line),
-        "account": finding.vault_id or NONE,
-        "finding": finding.verdict,
-        "details": "; ".join(finding.details) or NONE,
-    }
