@@ -65,7 +65,7 @@ def _command(
     group: Any, parent: Context, name: str, level: int, examples: dict[str, str]
 ) -> Iterator[str]:
     """Yield the description of a command: its text, an example, and its options; then the commands in it."""
-    command = group.get_command(parent, name)
+    _, command, _ = group.resolve_command(parent, name.split())
     context = Context(command, info_name=name, parent=parent)
     words = context.command_path.split()[1:]
     yield from (f"{'#' * level} {context.command_path}", "", *_paragraphs(command.help))

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final
 
 import attrs
 import typer
-from typer.core import TyperCommand
 
 from gateway_async.cli.command import Group, help_of, make_command
 
@@ -64,47 +63,19 @@ _PACKAGE: Final = "gateway-async"
 _EXTRAS: Final = ("cli", "sandbox", "postgres", "redis", "parquet", "dask")
 
 
-class _LazyGroup(Group):
-    """A group that imports the module of a command when the command is called."""
+class _Commands(Group):
+    def __init__(self, **options: Any) -> None:
+        super().__init__({name: entry.summary for name, entry in COMMANDS.items()}, **options)
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
-        """Return the names of all commands, in the order of the table."""
-        return [*COMMANDS]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
-        """Return a command, or None if no command has this name."""
-        if cmd_name not in self.commands and cmd_name in COMMANDS:
-            entry = COMMANDS[cmd_name]
-            found = getattr(import_module(f"gateway_async.cli.{entry.module}"), entry.kind)
-            self.commands[cmd_name] = found if isinstance(found, Group) else make_command(cmd_name, found)
-        return self.commands.get(cmd_name)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """List the commands without importing them."""
-        self._add_summaries()
-        super().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the name of a command without importing any."""
-        self._add_summaries()
-        return super().shell_complete(ctx, incomplete)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments, whose name may have two words; a misspelled one gets a hint."""
-        if (name := " ".join(args[:2])) in COMMANDS:
-            return name, self.get_command(ctx, name), args[len(name.split()) :]
-        if args and args[0] not in COMMANDS:
-            self._add_summaries()
-        return super().resolve_command(ctx, args)
-
-    def _add_summaries(self) -> None:
-        """Add commands with a name and a summary only, to be listed."""
-        for name, entry in COMMANDS.items():
-            self.commands.setdefault(name, TyperCommand(name, help=entry.summary))
+    def make(self, name: str) -> Any:
+        """Import the module of a command."""
+        entry = COMMANDS[name]
+        found = getattr(import_module(f"gateway_async.cli.{entry.module}"), entry.kind)
+        return found if isinstance(found, Group) else make_command(name, found)
 
 
 app = typer.Typer(
-    cls=_LazyGroup, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, context_settings=CONTEXT
+    cls=_Commands, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, context_settings=CONTEXT
 )
 
 

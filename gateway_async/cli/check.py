@@ -20,6 +20,7 @@ import certifi
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer import BadParameter, Option
 
 from gateway_async import AsyncGateway, AuthenticationError, GatewayError, PermissionDeniedError
 from gateway_async._http.proxy import Proxy
@@ -43,7 +44,7 @@ _TUNNEL_REFUSED: Final = re.compile("Tunnel connection failed: ([0-9]{3})")
 
 
 @attrs.frozen
-class Finding:
+class _Finding:
     """The result of one check."""
 
     check: str
@@ -68,19 +69,13 @@ class CheckCommand:
     """
 
     ledger: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also look for open calls in a ledger: a file or postgresql://…"),
+        str | None, Option(metavar="FILE", help="Also look for open calls in a ledger: a file or postgresql://…")
     ] = None
-    ledger_table: Annotated[str, typer.Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = (
-        "payment_ledger"
-    )
+    ledger_table: Annotated[str, Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = "payment_ledger"
     inbox: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also look for dead postbacks in an inbox: a file or postgresql://…"),
+        str | None, Option(metavar="FILE", help="Also look for dead postbacks in an inbox: a file or postgresql://…")
     ] = None
-    inbox_table: Annotated[str, typer.Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = (
-        "postback_inbox"
-    )
+    inbox_table: Annotated[str, Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = "postback_inbox"
     as_json: AsJson = False
 
     def run(self) -> None:
@@ -101,7 +96,7 @@ class CheckCommand:
                 states.add(finding.state)
         return states
 
-    async def _findings(self, gateway: AsyncGateway) -> AsyncGenerator[Finding]:
+    async def _findings(self, gateway: AsyncGateway) -> AsyncGenerator[_Finding]:
         async for finding in _gateway_findings(gateway):
             yield finding
         if self.ledger is not None:
@@ -110,7 +105,7 @@ class CheckCommand:
             yield await _check_store("inbox", self.inbox, "dead postback", count_dead(self.inbox, self.inbox_table))
 
 
-async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[Finding]:
+async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
     proxy, _ = Proxy.parse(address) if (address := os.environ.get("GATEWAY_PROXY")) else (None, "")
     found = await anyio.to_thread.run_sync(probe_address, gateway.base_url, proxy)
     for finding in found:
@@ -124,49 +119,49 @@ async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[Finding]:
         yield await _check_terminals(gateway)
 
 
-async def _check_credentials(gateway: AsyncGateway) -> Finding:
+async def _check_credentials(gateway: AsyncGateway) -> _Finding:
     try:
         await gateway.contacts.list().first()
     except PermissionDeniedError:
-        return Finding("credentials", "ok", "accepted, but this user may not list contacts")
+        return _Finding("credentials", "ok", "accepted, but this user may not list contacts")
     except AuthenticationError as error:
-        return Finding("credentials", "failed", str(error))
+        return _Finding("credentials", "failed", str(error))
     except GatewayError as error:
-        return Finding("credentials", "failed", f"unknown: {error}")
-    return Finding("credentials", "ok", "accepted")
+        return _Finding("credentials", "failed", f"unknown: {error}")
+    return _Finding("credentials", "ok", "accepted")
 
 
-async def _check_location(gateway: AsyncGateway) -> Finding:
+async def _check_location(gateway: AsyncGateway) -> _Finding:
     if gateway.location_id is None:
-        return Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
+        return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
     try:
         location = await gateway.locations.get(gateway.location_id)
     except GatewayError as error:
-        return Finding("location", "failed", f"GATEWAY_LOCATION_ID: {error}")
-    return Finding("location", "ok", location.name or gateway.location_id)
+        return _Finding("location", "failed", f"GATEWAY_LOCATION_ID: {error}")
+    return _Finding("location", "ok", location.name or gateway.location_id)
 
 
-async def _check_terminals(gateway: AsyncGateway) -> Finding:
+async def _check_terminals(gateway: AsyncGateway) -> _Finding:
     filters = {} if gateway.location_id is None else {"location_id": gateway.location_id}
     try:
         number = await gateway.terminals.list(filters).count()
     except GatewayError as error:
-        return Finding("terminals", "attention", f"cannot be listed: {error}")
-    return Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
+        return _Finding("terminals", "attention", f"cannot be listed: {error}")
+    return _Finding("terminals", "ok" if number else "skipped", f"{number} in the location")
 
 
-async def _check_store(name: str, location: str, counted: str, count: Awaitable[int]) -> Finding:
+async def _check_store(name: str, location: str, counted: str, count: Awaitable[int]) -> _Finding:
     try:
         number = await count
     except (GatewayError, ModuleNotFoundError) as error:
-        return Finding(name, "failed", str(error))
-    except typer.BadParameter as error:  # a check must not create a file
-        return Finding(name, "failed", error.message)
+        return _Finding(name, "failed", str(error))
+    except BadParameter as error:  # a check must not create a file
+        return _Finding(name, "failed", error.message)
     found = f"{display_location(location)} has {number} {pluralize(number, counted)}"
-    return Finding(name, "attention" if number else "ok", found)
+    return _Finding(name, "attention" if number else "ok", found)
 
 
-def _print(finding: Finding, as_json: bool) -> None:
+def _print(finding: _Finding, as_json: bool) -> None:
     if as_json:
         print_json([attrs.asdict(finding)])
         return
@@ -181,7 +176,7 @@ def _print(finding: Finding, as_json: bool) -> None:
 # --- one request without credentials
 
 
-def probe_address(base_url: str, proxy: Proxy | None = None) -> list[Finding]:
+def probe_address(base_url: str, proxy: Proxy | None = None) -> list[_Finding]:
     """Send one request that needs no credentials, and say what it shows of connection, TLS and clock.
 
     Every HTTP response counts.
@@ -206,23 +201,23 @@ def probe_address(base_url: str, proxy: Proxy | None = None) -> list[Finding]:
     finally:
         connection.close()
     milliseconds = (time.perf_counter() - began) * 1000
-    return [Finding("gateway", "ok", f"{address} responds in {milliseconds:.0f} ms"), tls, clock]
+    return [_Finding("gateway", "ok", f"{address} responds in {milliseconds:.0f} ms"), tls, clock]
 
 
-def _failure(error: Exception, address: str, host: str) -> Finding:
+def _failure(error: Exception, address: str, host: str) -> _Finding:
     match error:
         case ssl.SSLCertVerificationError():
-            return Finding("tls", "failed", f"{address}: the certificate is not trusted: {error.verify_message}")
+            return _Finding("tls", "failed", f"{address}: the certificate is not trusted: {error.verify_message}")
         case ssl.SSLError():
-            return Finding("tls", "failed", f"{address}: TLS failed: {error.reason}")
+            return _Finding("tls", "failed", f"{address}: TLS failed: {error.reason}")
         case socket.gaierror():
-            return Finding("gateway", "failed", f"{host}: the name has no address")
+            return _Finding("gateway", "failed", f"{host}: the name has no address")
         case TimeoutError():
-            return Finding("gateway", "failed", f"{address}: no response within {_PROBE_SECONDS:g} s")
+            return _Finding("gateway", "failed", f"{address}: no response within {_PROBE_SECONDS:g} s")
         case _ if refused := _TUNNEL_REFUSED.match(str(error)):  # the proxy's reason phrase may repeat the password
-            return Finding("gateway", "failed", f"{address}: the proxy refused: {refused[1]}")
+            return _Finding("gateway", "failed", f"{address}: the proxy refused: {refused[1]}")
         case _:
-            return Finding("gateway", "failed", f"{address}: {getattr(error, 'strerror', None) or 'no HTTP response'}")
+            return _Finding("gateway", "failed", f"{address}: {getattr(error, 'strerror', None) or 'no HTTP response'}")
 
 
 def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection:
@@ -232,23 +227,23 @@ def _connection(scheme: str, host: str, port: int) -> http.client.HTTPConnection
     return http.client.HTTPSConnection(host, port, timeout=_PROBE_SECONDS, context=context)
 
 
-def _tls_finding(encrypted: Any) -> Finding:
+def _tls_finding(encrypted: Any) -> _Finding:
     if encrypted is None:
-        return Finding("tls", "skipped", "plain http")
+        return _Finding("tls", "skipped", "plain http")
     days = (ssl.cert_time_to_seconds(encrypted.getpeercert()["notAfter"]) - time.time()) / _DAY
     left = f"the certificate is valid for {round(days)} {pluralize(round(days), 'day')}"
-    return Finding("tls", "attention" if days < _CERTIFICATE_DAYS else "ok", f"{encrypted.version()}, {left}")
+    return _Finding("tls", "attention" if days < _CERTIFICATE_DAYS else "ok", f"{encrypted.version()}, {left}")
 
 
-def _clock_finding(header: str | None, now: float) -> Finding:
+def _clock_finding(header: str | None, now: float) -> _Finding:
     """Compare the gateway's `Date` header, whose resolution is one second, with the time of this machine."""
     try:
         sent = parsedate_to_datetime(header or "")
     except ValueError:
-        return Finding("clock", "skipped", "the gateway sends no Date header")
+        return _Finding("clock", "skipped", "the gateway sends no Date header")
     difference = (sent if sent.tzinfo else sent.replace(tzinfo=UTC)).timestamp() - now
     if abs(difference) <= 1:
-        return Finding("clock", "ok", "no difference of more than 1 s")
+        return _Finding("clock", "ok", "no difference of more than 1 s")
     ahead = "ahead of" if difference < 0 else "behind"
     state: CheckResult = "attention" if abs(difference) > _CLOCK_SECONDS else "ok"
-    return Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")
+    return _Finding("clock", state, f"this machine is {abs(difference):.0f} s {ahead} the gateway")

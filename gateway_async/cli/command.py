@@ -7,7 +7,7 @@ reads the options from the constructor that attrs writes, and makes the object f
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import getdoc
 from typing import Annotated, Any, Final, Protocol
 
@@ -20,6 +20,11 @@ from gateway_async.errors import GatewayError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object on each line.")]
 """The option of the commands that print for programs too."""
+
+HostOption = Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")]
+PortOption = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="PORT", help="Port to listen on; 0 picks a free one.")
+]
 
 _WIDEST: Final = 100
 _WIDEST_NAME: Final = 26
@@ -62,15 +67,28 @@ class Command(_PlainHelp, TyperCommand):
 
 
 class Group(_PlainHelp, TyperGroup):
-    """A group of commands with plain help."""
+    """A group that lists its commands by their summaries, and makes a command when it is called."""
+
+    def __init__(self, summaries: Mapping[str, str], **options: Any) -> None:
+        options["commands"] = {name: TyperCommand(name, help=summary) for name, summary in summaries.items()}
+        super().__init__(**options)
+
+    def make(self, name: str) -> Any:
+        """Make a command."""
+        raise NotImplementedError
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Make the command of the arguments, whose name may have two words."""
+        if (words := " ".join(args[:2])) in self.commands:
+            args = [words, *args[2:]]
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and self.make(str(name)), rest
 
 
-def make_command(
-    name: str, kind: Callable[..., Runnable], cls: type[Command] = Command, *, text: str = "", summary: str = ""
-) -> Any:
-    """Make a command from a class: its fields become options, its docstring the help."""
+def make_command(name: str, kind: Callable[..., Runnable], text: str = "") -> Any:
+    """Make a command from a class: its fields become options, its docstring the help unless there is a text."""
     single = typer.Typer(add_completion=False)
-    single.command(name, cls=cls, help=text or help_of(kind), short_help=summary or None)(kind)
+    single.command(name, cls=Command, help=text or help_of(kind))(kind)
     return get_command(single)
 
 
@@ -97,7 +115,7 @@ def sections_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
             sections.setdefault(title, []).append((each.display_name_raw if is_argument else record[0], record[1]))
     if isinstance(command, TyperGroup):
         named = ((name, command.get_command(ctx, name)) for name in command.list_commands(ctx))
-        sections["Commands"] = [(name, each.short_help or each.help or "") for name, each in named if each]
+        sections["Commands"] = [(name, each.help or "") for name, each in named if each]
     return {title: rows for title, rows in sections.items() if rows}
 
 

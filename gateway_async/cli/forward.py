@@ -106,19 +106,29 @@ class Forwarder:
         self._on_attempt = on_attempt
         self._client = WebhookClient(read_hosts([target.host]))
         self._locks = KeyedLock()
-        self.waiting = 0
-        """Postbacks that are not acknowledged yet."""
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def forward(self, postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
-        """Send a postback until it is acknowledged, or all attempts are used."""
-        self.waiting += 1
+    def start(self, postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
+        """Send a postback in the background until it is acknowledged, or all attempts are used."""
+        task = asyncio.create_task(self._forward(postback, headers, body))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> int:
+        """Give up the postbacks that are not acknowledged yet, and return their number."""
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return len(tasks)
+
+    async def _forward(self, postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
         async with self._locks.of((postback.resource, postback.record_id or postback.key)):
             for attempt in range(1, self._attempts + 1):
                 pause = await self._send(postback, headers, body, attempt)
                 if pause is None:
                     break
                 await asyncio.sleep(pause)
-        self.waiting -= 1
 
     async def _send(
         self, postback: Postback[Any], headers: Mapping[str, str], body: bytes, attempt: int

@@ -7,16 +7,16 @@ from typing import Annotated, Final
 
 import anyio
 import attrs
-import typer
 from rich.text import Text
+from typer import Argument, BadParameter, Option
 
 from gateway_async import InboxError
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.output import (
-    Columns,
     ExitStatus,
+    TableColumns,
     TableRow,
     attributes,
     check_location,
@@ -30,7 +30,7 @@ from gateway_async.postbacks import Inbox, PostbackState, PostgresInbox, SqliteI
 
 _ADVICE: Final = "--replay NUMBER or --replay-dead: handle again. --discard NUMBER: give up a dead postback."
 _COLORS: Final = {"waiting": "yellow", "dead": "red", "handled": "green"}
-_COLUMNS: Final[Columns] = {
+_COLUMNS: Final[TableColumns] = {
     "number": "number",
     "received at (UTC)": lambda row: format_time(row["received_at"]),
     "change": lambda row: f"{row['resource']} {row['type']}",
@@ -59,28 +59,21 @@ class InboxCommand:
     - 3: a listed postback is dead
     """
 
-    location: Annotated[
-        str, typer.Argument(metavar="FILE", help="Inbox file, or the address of its database (postgresql://…).")
-    ]
-    dead: Annotated[bool, typer.Option("--dead", help="List dead postbacks only.")] = False
-    waiting: Annotated[bool, typer.Option("--waiting", help="List waiting postbacks only.")] = False
-    show_all: Annotated[bool, typer.Option("--all", help="List handled postbacks too.")] = False
-    replay: Annotated[int | None, typer.Option("--replay", metavar="NUMBER", help="Handle one postback again.")] = None
-    replay_dead: Annotated[bool, typer.Option("--replay-dead", help="Handle all dead postbacks again.")] = False
-    discard: Annotated[
-        int | None,
-        typer.Option("--discard", metavar="NUMBER", help="Give up one dead postback, so that it is no longer listed."),
-    ] = None
-    table: Annotated[str, typer.Option("--table", metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = (
-        "postback_inbox"
-    )
+    location: Annotated[str, Argument(metavar="FILE", help="Inbox: a file or postgresql://…")]
+    dead: Annotated[bool, Option("--dead", help="List dead postbacks only.")] = False
+    waiting: Annotated[bool, Option("--waiting", help="List waiting postbacks only.")] = False
+    show_all: Annotated[bool, Option("--all", help="List handled postbacks too.")] = False
+    replay: Annotated[int | None, Option(metavar="NUMBER", help="Handle one postback again.")] = None
+    replay_dead: Annotated[bool, Option("--replay-dead", help="Handle all dead postbacks again.")] = False
+    discard: Annotated[int | None, Option(metavar="NUMBER", help="Give up one dead postback.")] = None
+    table: Annotated[str, Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = "postback_inbox"
     as_json: AsJson = False
 
     def run(self) -> None:
         """List, replay or discard postbacks."""
         given = (self.dead, self.waiting, self.show_all, self.replay_dead)
         if sum(given) + (self.replay is not None) + (self.discard is not None) > 1:
-            raise typer.BadParameter(
+            raise BadParameter(
                 "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
             )
         rows, change = anyio.run(self._run)
@@ -128,7 +121,7 @@ def _open(location: str, table: str) -> Inbox:
         return PostgresInbox(location, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(location)
     if not path.is_file() and not path.is_dir():
-        raise typer.BadParameter(f"FILE: {location} does not exist")
+        raise BadParameter(f"FILE: {location} does not exist")
     if path.is_file() and not path.stat().st_size:  # listing must not turn an empty file into an inbox
         raise InboxError(location, "it is empty")
     return SqliteInbox(path, keep_days=_ALL_DAYS)

@@ -3,24 +3,23 @@
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, get_args
 
 import anyio
 import attrs
-import typer
 from rich.console import Console
 from rich.text import Text
+from typer import Argument, BadParameter, Option
 
 from gateway_async import AsyncGateway, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.output import (
-    Columns,
     ExitStatus,
+    TableColumns,
     TableRow,
     attributes,
     check_location,
@@ -37,16 +36,13 @@ from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 AnyLedger = PostgresLedger | SqliteLedger
 
 
-class Resolution(StrEnum):
-    """The outcomes that a user can record for a call."""
+Resolution = Literal["done", "not_made"]
+"""The outcomes that a user can record for a call."""
 
-    DONE = "done"
-    NOT_MADE = "not_made"
-
-
+_RESOLUTIONS: Final = "|".join(get_args(Resolution))
 _TABLE: Final = "payment_ledger"
 _COLORS: Final = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
-_CALL_COLUMNS: Final[Columns] = {
+_CALL_COLUMNS: Final[TableColumns] = {
     "sent at (UTC)": lambda row: format_time(row["sent_at"]),
     "call": "call",
     "api id": "api_id",
@@ -55,7 +51,7 @@ _CALL_COLUMNS: Final[Columns] = {
     "outcome": lambda row: Text(row["outcome"], style=_COLORS.get(row["outcome"], "")),
     "record": "record_id",
 }
-_DISCREPANCY_COLUMNS: Final[Columns] = {
+_DISCREPANCY_COLUMNS: Final[TableColumns] = {
     "discrepancy": "kind",
     "api id": "api_id",
     "record": "record_id",
@@ -80,67 +76,57 @@ class LedgerCommand:
     - 3: a call is open, or something differs
     """
 
-    location: Annotated[
-        str, typer.Argument(metavar="FILE", help="Ledger file, or the address of its database (postgresql://…).")
-    ]
-    show_all: Annotated[bool, typer.Option("--all", help="List resolved calls too, with their outcomes.")] = False
+    location: Annotated[str, Argument(metavar="FILE", help="Ledger: a file or postgresql://…")]
+    show_all: Annotated[bool, Option("--all", help="List resolved calls too, with their outcomes.")] = False
     recover: Annotated[
         bool,
-        typer.Option(
-            "--recover",
-            help="Look up the open calls and record the outcomes that are found. Reads the GATEWAY_* variables.",
-        ),
+        Option("--recover", help="Look up the open calls, and record what is found. Reads the GATEWAY_* variables."),
     ] = False
     wait: Annotated[
         float | None,
-        typer.Option(
-            "--wait",
+        Option(
             min=0,
             metavar="SECONDS",
-            help="Maximum seconds that --recover waits for calls that are not found. A call may still be executed for "
-            "120 seconds, at a terminal for 420; both longer if the process that sent it may still run.",
+            help="Seconds that --recover waits at most for calls that are not found. The gateway may still execute a "
+            "call for 120 seconds, at a terminal for 420; for longer if the process that sent it may still be running.",
             show_default="until no call may still be executed",
         ),
     ] = None
     resolve_id: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--resolve",
             metavar="API_ID",
-            help="Record the outcome of one open call that no lookup finds: its api id, or its id in the JSON output.",
+            help="Record the outcome of an open call that no lookup finds, by its api id or its id in the JSON output.",
         ),
     ] = None
     resolve_as: Annotated[
-        Resolution | None,
-        typer.Option("--as", metavar="|".join(Resolution), help="Outcome of the call given by --resolve."),
+        Resolution | None, Option("--as", metavar=_RESOLUTIONS, help="Outcome of the call given by --resolve.")
     ] = None
     since: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--reconcile",
             metavar="SINCE",
-            help="Compare the payments since a time with the gateway's, and list the discrepancies: 2026-01-01 "
-            "or 2026-01-01T12:00, in UTC. Reads the GATEWAY_* variables.",
+            help="Compare the payments since a time (2026-01-01 or 2026-01-01T12:00, in UTC) with the gateway's, and "
+            "list the discrepancies. Reads the GATEWAY_* variables.",
         ),
     ] = None
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the period of --reconcile, in UTC.")
-    ] = None
+    until: Annotated[str | None, Option(metavar="TIME", help="End of the period of --reconcile, in UTC.")] = None
     keep_days: Annotated[
-        float,
-        typer.Option("--keep-days", min=0, metavar="DAYS", help="Days for which your program keeps resolved calls."),
+        float, Option(min=0, metavar="DAYS", help="Days for which your program keeps resolved calls.")
     ] = 30.0
-    table: Annotated[str, typer.Option("--table", metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = _TABLE
+    table: Annotated[str, Option(metavar="TABLE", help="Table of the ledger in PostgreSQL.")] = _TABLE
     as_json: AsJson = False
 
     def run(self) -> None:
         """List, recover, resolve or reconcile the calls."""
         if self.recover + self.show_all + (self.resolve_id is not None) + (self.since is not None) > 1:
-            raise typer.BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
+            raise BadParameter("--recover, --resolve, --reconcile and --all: only one of them can be used")
         if (self.resolve_id is None) != (self.resolve_as is None):
-            raise typer.BadParameter(f"--resolve and --as: use both or neither (expected --as {'|'.join(Resolution)})")
+            raise BadParameter(f"--resolve and --as: use both or neither (expected --as {_RESOLUTIONS})")
         if self.since is None and self.until is not None:
-            raise typer.BadParameter("--until: needs --reconcile")
+            raise BadParameter("--until: needs --reconcile")
         if self.since is not None:
             self._print_reconciliation(self._operate(partial(_reconcile, *self._period(self.since))))
         else:
@@ -167,7 +153,7 @@ class LedgerCommand:
         begin, end = _moment("--reconcile", since), None if self.until is None else _moment("--until", self.until)
         if datetime.now(UTC) - begin > timedelta(days=self.keep_days):
             kept = f"{self.keep_days:g} {pluralize(self.keep_days, 'day')}"
-            raise typer.BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
+            raise BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
         return begin, end
 
     def _print_calls(self, rows: list[TableRow]) -> None:
@@ -185,7 +171,7 @@ class LedgerCommand:
         if any(row["outcome"] == "open" for row in rows):
             print_advice(f"\nTo look up the open calls: {command_line([*arguments, '--recover'])}")
         if any(row["outcome"] == "unknown" for row in rows):
-            command = command_line([*arguments, "--resolve", "API_ID", "--as", "|".join(Resolution)])
+            command = command_line([*arguments, "--resolve", "API_ID", "--as", _RESOLUTIONS])
             print_advice(f"\nIf no lookup finds a call, ask the processor and record the answer: {command}")
 
     def _print_reconciliation(self, found: Reconciliation) -> None:
@@ -212,7 +198,7 @@ def _open(location: str, table: str) -> AnyLedger:
         return PostgresLedger(location, table=table, keep_days=_ALL_DAYS, create=False)
     path = Path(location)
     if not path.is_file():
-        raise typer.BadParameter(f"FILE: {location} does not exist")
+        raise BadParameter(f"FILE: {location} does not exist")
     if not path.stat().st_size:  # listing must not turn an empty file into a ledger
         raise LedgerError(location, "it is empty")
     return SqliteLedger(path, keep_days=_ALL_DAYS)
@@ -223,9 +209,9 @@ async def _resolve(name: str, resolution: Resolution, ledger: AnyLedger) -> list
     if len(matching) != 1:
         found = f"{len(matching)} open {pluralize(len(matching), 'call')}"
         fail(f"--resolve: {found} have the id {name} (expected 1; --json lists the ids)")
-    await ledger.record_outcome(matching[0].id, resolution.value)
+    await ledger.record_outcome(matching[0].id, resolution)
     await ledger.open_intents()  # fails if the outcome cannot be written
-    return [_row_of(matching[0], resolution.value)]
+    return [_row_of(matching[0], resolution)]
 
 
 async def _list_open(ledger: AnyLedger) -> list[TableRow]:
@@ -255,7 +241,7 @@ def _moment(option: str, text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{option}: not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
+        raise BadParameter(f"{option}: not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -5,8 +5,8 @@ import json
 import logging
 import secrets
 import signal
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
@@ -14,9 +14,10 @@ import attrs
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer import BadParameter, Option
 
 from gateway_async._text import pluralize
-from gateway_async.cli.command import AsJson
+from gateway_async.cli.command import AsJson, HostOption, PortOption
 from gateway_async.cli.forward import Forward, Forwarder, Target
 from gateway_async.cli.output import warn
 from gateway_async.cli.postback_format import (
@@ -39,9 +40,6 @@ from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.sandbox.http.server import Listener
 
 _REFUSED: Final = 400
-
-Forwards = Callable[["Postback[Any]", Mapping[str, str], bytes], None]
-"""Function that starts to forward a postback, with its headers and its body."""
 
 
 @attrs.define
@@ -105,32 +103,30 @@ class ListenCommand:
     Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
     printed too. Card numbers and bank data are masked in the output.
 
-    With --forward-to, each postback is sent on to your program, and again if it gets no 2xx. The last status is
-    printed, with --json that of each attempt. Configs of --create-configs that a killed run left are deleted by any
-    other run within about two minutes.
+    With --forward-to, each postback is also sent to your program, and sent again until it gets a 2xx. The status of the
+    last attempt is printed; with --json, of every attempt. Postback configs that a killed run with --create-configs
+    left behind are deleted by the next such run, within about two minutes.
     """
 
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
-    ] = 8788
+    host: HostOption = "127.0.0.1"
+    port: PortOption = 8788
     username: Annotated[
-        str | None, typer.Option(metavar="NAME", help="User name of the Basic credentials that requests must have.")
+        str | None, Option(metavar="NAME", help="User name that requests must have (Basic authentication).")
     ] = None
-    password: Annotated[str | None, typer.Option(metavar="PASSWORD", help="Password of these credentials.")] = (
-        attrs.field(default=None, repr=False)
+    password: Annotated[str | None, Option(metavar="PASSWORD", help="Password that requests must have.")] = attrs.field(
+        default=None, repr=False
     )
     create_configs: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--create-configs",
-            help="Create postback configs with this address, and delete them at the end. Reads GATEWAY_* variables. "
-            "Credentials are generated unless they are given.",
+            help="Create postback configs for this address, and delete them at the end. Credentials are generated "
+            "unless you give them. Reads the GATEWAY_* variables.",
         ),
     ] = False
     resource: Annotated[
         list[PostbackResource] | None,
-        typer.Option(
+        Option(
             metavar="RESOURCE",
             help=f"With --create-configs: resource to send postbacks for, {', '.join(PostbackResource)}. Repeatable. "
             "Default: all, which needs --product-transaction-id.",
@@ -138,31 +134,27 @@ class ListenCommand:
     ] = None
     product_transaction_id: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="With --create-configs: merchant account of payments and batches. Repeatable."),
+        Option(metavar="ID", help="With --create-configs: merchant account of payments and batches. Repeatable."),
     ] = None
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="With --create-configs: address at which the gateway reaches this command."),
+        Option(metavar="URL", help="With --create-configs: address at which the gateway reaches this command."),
     ] = None
     forward_to: Annotated[
         str | None,
-        typer.Option(
-            "--forward-to",
-            metavar="URL",
-            help="Forward each postback unchanged, with its credentials or the URL's.",
-        ),
+        Option(metavar="URL", help="Forward each postback unchanged, with its own credentials or those in the URL."),
     ] = attrs.field(default=None, repr=False)
     forward_attempts: Annotated[
-        int, typer.Option("--forward-attempts", min=1, metavar="N", help="Attempts for a postback that gets no 2xx.")
+        int, Option(min=1, metavar="N", help="Maximum attempts for a postback that gets no 2xx.")
     ] = 5
     as_json: AsJson = False
 
     def run(self) -> None:
         """Listen until a signal."""
         if not self.create_configs and (self.resource or self.product_transaction_id or self.url):
-            raise typer.BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
+            raise BadParameter("--resource, --product-transaction-id, --url: need --create-configs")
         if (self.username is None) != (self.password is None):
-            raise typer.BadParameter("--username and --password: use both or neither")
+            raise BadParameter("--username and --password: use both or neither")
         username, password = self.username, self.password
         if self.create_configs and username is None:
             username, password = "listen", secrets.token_urlsafe(24)
@@ -185,14 +177,14 @@ def _receiver(username: str | None, password: str | None) -> PostbackReceiver:
     try:
         return PostbackReceiver(username, password, allow_unauthenticated=username is None and password is None)
     except InvalidRequestError as error:
-        raise typer.BadParameter("; ".join(error.problems)) from None
+        raise BadParameter("; ".join(error.problems)) from None
 
 
 def _target(option: str, url: str | None) -> Target | None:
     try:
         return None if url is None else Target.parse(url)
     except ValueError as error:
-        raise typer.BadParameter(f"{option}: {error}") from None
+        raise BadParameter(f"{option}: {error}") from None
 
 
 async def _listen(
@@ -205,8 +197,9 @@ async def _listen(
 ) -> None:
     with _stop_on_signals():
         async with AsyncExitStack() as stack:
-            forwards = await stack.enter_async_context(_forwards(forwarder)) if forwarder else None
-            listener = Listener(_print_requests(receiver, display, forwards), host, port)
+            if forwarder:
+                stack.push_async_callback(_stop_forwarding, forwarder)
+            listener = Listener(_print_requests(receiver, display, forwarder), host, port)
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
@@ -215,27 +208,12 @@ async def _listen(
             await display.wait_until_lost()
 
 
-@asynccontextmanager
-async def _forwards(forwarder: Forwarder) -> AsyncIterator[Forwards]:
-    """Yield a function that forwards a postback in the background. The end of the block cancels what is left."""
-    tasks: set[asyncio.Task[None]] = set()
-
-    def start(postback: Postback[Any], headers: Mapping[str, str], body: bytes) -> None:
-        task = asyncio.create_task(forwarder.forward(postback, headers, body))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    try:
-        yield start
-    finally:
-        if forwarder.waiting:
-            warn(f"{forwarder.waiting} {pluralize(forwarder.waiting, 'postback was', 'postbacks were')} not forwarded")
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+async def _stop_forwarding(forwarder: Forwarder) -> None:
+    if left := await forwarder.stop():
+        warn(f"{left} {pluralize(left, 'postback was', 'postbacks were')} not forwarded")
 
 
-def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forward: Forwards | None) -> Any:
+def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forwarder: Forwarder | None) -> Any:
     """Make an ASGI application that prints postbacks and rejected requests."""
 
     async def show(postback: Postback[Any]) -> None:
@@ -248,8 +226,8 @@ def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forwar
         response = await receiver.receive(method, headers, _copy(chunks, body), peer)
         if response.status_code >= _REFUSED:
             display.print_refused(response)
-        elif forward:
-            forward(receiver.parse(headers, bytes(body)), headers, bytes(body))
+        elif forwarder:
+            forwarder.start(receiver.parse(headers, bytes(body)), headers, bytes(body))
         return response
 
     receiver.on()(show)

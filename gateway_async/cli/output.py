@@ -117,7 +117,7 @@ def printing(status: int = ExitStatus.DONE, *, done: str = "") -> Iterator[None]
 # --- results
 
 TableRow = dict[str, Any]
-Columns = Mapping[str, str | Callable[[TableRow], str | Text | None]]
+TableColumns = Mapping[str, str | Callable[[TableRow], str | Text | None]]
 """Heading → the name of a value of a row, or a function that returns the cell."""
 
 NONE = "–"
@@ -151,7 +151,12 @@ def format_time(moment: datetime) -> str:
 
 
 def print_rows(
-    rows: Sequence[TableRow], columns: Columns, nothing: str = "", *, as_json: bool = False, total: int | None = None
+    rows: Sequence[TableRow],
+    columns: TableColumns,
+    nothing: str = "",
+    *,
+    as_json: bool = False,
+    total: int | None = None,
 ) -> None:
     """Print rows as a table on a terminal, as tab-separated values without headings in a pipe, or as JSON.
 
@@ -185,7 +190,7 @@ def print_advice(advice: str) -> None:
         Console().print(Text(advice, style="dim"), soft_wrap=True)
 
 
-def _cells(row: TableRow, columns: Columns) -> list[Text]:
+def _cells(row: TableRow, columns: TableColumns) -> list[Text]:
     found = (row.get(column) if isinstance(column, str) else column(row) for column in columns.values())
     return [cell if isinstance(cell, Text) else Text(NONE if cell in (None, "") else str(cell)) for cell in found]
 

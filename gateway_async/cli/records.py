@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Final
 import anyio
 import attrs
 import typer
+from typer import Argument, Option
 
 from gateway_async import ApiId, AsyncGateway, SqliteLedger
 from gateway_async._wire.resource import ResourceSpec
@@ -30,11 +31,9 @@ _PAGE_SIZE: Final = 1000
 _FIELD: Final = "field_"
 """The prefix of the attributes for the fields of a resource, which may have the names of other options."""
 
-OneLineOption = Annotated[
-    bool, typer.Option("--json", help="Print one line of JSON for each record, also on a terminal.")
-]
+OneLineOption = Annotated[bool, Option("--json", help="Print a record in one line of JSON, also on a terminal.")]
 ExpandOption = Annotated[
-    str | None, typer.Option("--expand", metavar="NAME,…", help="Related records to add, such as contact,location.")
+    str | None, Option(metavar="NAME,…", help="Also read related records, such as contact,location.")
 ]
 
 
@@ -66,13 +65,11 @@ class _RecordCommand:
 class _OneRecord(_RecordCommand):
     """The options that name a record."""
 
-    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the record.")]
-    api_id: Annotated[bool, typer.Option("--api-id", help="ID is the integrator's own id.")] = False
+    id: Annotated[str, Argument(metavar="ID", help="Id of the record.")]
+    api_id: Annotated[bool, Option("--api-id", help="ID is the integrator's own id.")] = False
     location_id: Annotated[
         str | None,
-        typer.Option(
-            "--location-id", metavar="ID", help="With --api-id: location of the record. Default: GATEWAY_LOCATION_ID."
-        ),
+        Option(metavar="ID", help="With --api-id: location of the record. Default: GATEWAY_LOCATION_ID."),
     ] = None
 
     @property
@@ -93,7 +90,7 @@ class _RequestBody(_RecordCommand):
 
     others: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--field",
             "-f",
             metavar="NAME=VALUE",
@@ -101,23 +98,23 @@ class _RequestBody(_RecordCommand):
             help="The same as --NAME VALUE. Repeatable.",
         ),
     ] = None
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="FILE", help="Read fields from a JSON object; - is standard input."),
-    ] = None
+    data: Annotated[str | None, Option(metavar="FILE", help="Read fields from a JSON object; - is standard input.")] = (
+        None
+    )
     extra: Annotated[
         list[str] | None,
-        typer.Option("--extra", metavar="NAME=VALUE", help="A field that this version does not know. Repeatable."),
+        Option(metavar="NAME=VALUE", help="Send a field that this version does not know. Repeatable."),
     ] = None
     as_json: OneLineOption = False
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Record the call in this ledger before it is sent.")
-    ] = None
+    ledger: Annotated[Path | None, Option(metavar="FILE", help="Record the call in this ledger before sending it.")] = (
+        None
+    )
 
     @classmethod
     def requests(cls, resource: str) -> tuple[type[Request], ...]:
-        """Return the classes of the request."""
-        raise NotImplementedError
+        """Return the classes of the request: the `creates` or `updates` of the resource."""
+        kinds: tuple[type[Request], ...] = getattr(_spec_of(resource), f"{_verb(cls)}s")
+        return kinds
 
     @classmethod
     def help_of_fields(cls, resource: str) -> Mapping[str, str]:
@@ -168,18 +165,16 @@ class ListCommand(_RecordCommand):
     panel = "Filters"
 
     sort: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="Field to sort by; a minus before it reverses the order.")
+        str | None, Option(metavar="FIELD", help="Field to sort by; a minus before it reverses the order.")
     ] = None
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Print at most N records.")] = None
-    page_size: Annotated[
-        int | None, typer.Option("--page-size", min=1, max=5000, metavar="N", help="Records in one response.")
-    ] = None
-    count: Annotated[bool, typer.Option("--count", help="Print the number of records only.")] = False
+    limit: Annotated[int | None, Option(min=1, metavar="N", help="Print at most N records.")] = None
+    page_size: Annotated[int | None, Option(min=1, max=5000, metavar="N", help="Records in one response.")] = None
+    count: Annotated[bool, Option("--count", help="Print the number of records only.")] = False
     expand: ExpandOption = None
     as_json: OneLineOption = False
     others: Annotated[
         list[str] | None,
-        typer.Option("--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."),
+        Option("--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."),
     ] = None
 
     @classmethod
@@ -218,11 +213,6 @@ class CreateCommand(_RequestBody):
     @FILE is read from a file.
     """
 
-    @classmethod
-    def requests(cls, resource: str) -> tuple[type[Request], ...]:
-        """Return the classes of a create."""
-        return _spec_of(resource).creates
-
     def run(self) -> None:
         """Create the record."""
         self.write("create", "created")
@@ -235,11 +225,6 @@ class UpdateCommand(_RequestBody, _OneRecord):
     The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers.
     @FILE is read from a file.
     """
-
-    @classmethod
-    def requests(cls, resource: str) -> tuple[type[Request], ...]:
-        """Return the classes of an update."""
-        return _spec_of(resource).updates
 
     def run(self) -> None:
         """Change the record."""
@@ -255,11 +240,6 @@ class DeleteCommand(_OneRecord):
         self.call("delete", self.reference)
 
 
-def list_resources(kind: type[_RecordCommand]) -> list[str]:
-    """List the names of the resources that have a verb."""
-    return sorted(name for name in RESOURCES if _has(name, kind))
-
-
 def _has(resource: str, kind: type[_RecordCommand]) -> bool:
     if RESOURCES[resource].spec is None or not hasattr(RESOURCES[resource], _verb(kind)):
         return False
@@ -272,61 +252,40 @@ def _verb(kind: type[_RecordCommand]) -> str:
 
 def _spec_of(resource: str) -> ResourceSpec[Any]:
     spec = RESOURCES[resource].spec
-    assert spec is not None, resource  # noqa: S101  `list_resources` leaves others out
+    assert spec is not None, resource  # noqa: S101  `_has` leaves others out
     return spec
 
 
 class VerbGroup(Group):
-    """The commands of a verb, one for each resource that has it. Each is made when it is called."""
+    """The commands of a verb, one for each resource that has it."""
 
-    def __init__(self, kind: Any) -> None:
-        super().__init__(
-            name=_verb(kind), help=help_of(kind), no_args_is_help=True, subcommand_metavar="RESOURCE [ARGS]..."
-        )
+    def __init__(self, kind: type[_RecordCommand]) -> None:
+        resources = {
+            name: help_of(RESOURCES[name]).partition("\n")[0] for name in sorted(RESOURCES) if _has(name, kind)
+        }
+        options = {"name": _verb(kind), "help": help_of(kind), "no_args_is_help": True}
+        super().__init__(resources, subcommand_metavar="RESOURCE [ARGS]...", **options)
         self._kind = kind
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  Typer's signature
-        """List the resources that have the verb."""
-        return list_resources(self._kind)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find the command of a resource, whose name may have hyphens."""
+        return super().get_command(ctx, cmd_name.replace("-", "_"))
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  Typer's signature
-        """Find the command of a resource; None if there is no such resource."""
-        resource = cmd_name.replace("-", "_")
-        if resource not in self.commands and resource in list_resources(self._kind):
-            self.commands[resource] = _make_command(self._kind, resource)
-        return self.commands.get(resource)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the arguments; a misspelled resource gets the nearest one as a hint."""
-        if args and self.get_command(ctx, args[0]) is None:
-            for resource in list_resources(self._kind):
-                self.get_command(ctx, resource)
-        return super().resolve_command(ctx, args)
-
-
-def _make_command(kind: type[_RecordCommand], resource: str) -> Any:
-    """Return the command of a verb for a resource."""
-    fields = {
-        f"{_FIELD}{name}": attrs.field(type=_field_option(name, kind.panel, help_text), default=None)
-        for name, help_text in kind.help_of_fields(resource).items()
-    }
-    of_resource: Any = attrs.make_class(
-        kind.__name__,
-        fields,
-        bases=(kind,),
-        class_body={"resource": resource},
-        frozen=True,
-        kw_only=True,
-        slots=False,
-        repr=False,
-    )
-    method = help_of(getattr(RESOURCES[resource], _verb(kind))).partition("\n")[0]
-    summary = help_of(RESOURCES[resource]).partition("\n")[0]
-    return make_command(resource, of_resource, text=f"{method}\n\n{help_of(kind)}", summary=summary)
+    def make(self, name: str) -> Any:
+        """Make a class with an option for each field of the resource, and its command."""
+        kind, resource = self._kind, name.replace("-", "_")
+        fields = {
+            f"{_FIELD}{field}": attrs.field(type=_field_option(field, kind.panel, help_text), default=None)
+            for field, help_text in kind.help_of_fields(resource).items()
+        }
+        settings: Any = {"frozen": True, "kw_only": True, "slots": False, "repr": False}
+        of_resource: Any = attrs.make_class(kind.__name__, fields, (kind,), {"resource": resource}, **settings)
+        method = help_of(getattr(RESOURCES[resource], _verb(kind))).partition("\n")[0]
+        return make_command(resource, of_resource, f"{method}\n\n{help_of(kind)}")
 
 
 def _field_option(name: str, panel: str, help_text: str) -> Any:
-    option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", rich_help_panel=panel, help=help_text)
+    option = Option(f"--{name.replace('_', '-')}", metavar="VALUE", rich_help_panel=panel, help=help_text)
     return Annotated[str | None, option]
 
 

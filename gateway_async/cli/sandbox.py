@@ -5,25 +5,27 @@ import logging
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
 from typing import Annotated, Final, NoReturn
 
 import attrs
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
+from typer import BadParameter, Option
 
 from gateway_async._secrets import is_address, mask_text
 from gateway_async._storage.sqlite import describe_sqlite_error
+from gateway_async.cli.command import HostOption, PortOption
 from gateway_async.cli.output import fail, print_json, warn
 from gateway_async.cli.standard_streams import OutputError, discard_output
 from gateway_async.errors import InvalidRequestError
 from gateway_async.sandbox import SandboxInfo, serve
 from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
+from gateway_async.sandbox.simulators.terminals import Mode
 
 _LISTEN_PROBLEMS: Final = {
     errno.EACCES: "not permitted (expected a port from 1024)",
@@ -44,20 +46,6 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
      "$GATEWAY_BASE_URL/v2/contacts\""""
 
 
-class TerminalMode(StrEnum):
-    """How a card is presented at a simulated terminal."""
-
-    AUTO = "auto"
-    MANUAL = "manual"
-
-
-class PostbackFormatOption(StrEnum):
-    """How the body of a postback is written."""
-
-    JSON = "json"
-    FORM = "form"
-
-
 @attrs.frozen(kw_only=True)
 class SandboxCommand:
     """Serve a local gateway until Ctrl-C or SIGTERM.
@@ -66,69 +54,42 @@ class SandboxCommand:
     request: time, method, path, status and duration, without query strings, bodies and credentials.
     """
 
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="The port to listen on; 0 picks a free one.")
-    ] = 8080
+    host: HostOption = "127.0.0.1"
+    port: PortOption = 8080
     data: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="File in which credentials, ids and records are kept for the next start. Default: in memory.",
-        ),
+        Option(metavar="FILE", dir_okay=False, help="Keep credentials, ids and records in this file, not in memory."),
     ] = None
     terminals: Annotated[
-        TerminalMode,
-        typer.Option(
-            metavar="|".join(TerminalMode),
-            help="auto: a test card is presented automatically. manual: you present it through /_sandbox/terminals.",
-        ),
-    ] = TerminalMode.AUTO
+        Mode, Option(metavar="auto|manual", help="auto presents a test card; manual waits for /_sandbox/terminals.")
+    ] = "auto"
     terminal_delay: Annotated[
-        float, typer.Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
+        float, Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal presents its card.")
     ] = 2.0
     postback_format: Annotated[
-        PostbackFormatOption,
-        typer.Option(
-            metavar="|".join(PostbackFormatOption),
-            help="json: postbacks are JSON. form: they are forms, as some gateways send them.",
-        ),
-    ] = PostbackFormatOption.JSON
-    currency: Annotated[
-        str, typer.Option(metavar="CODE", help="The ISO 4217 code of the currency that pages and messages show.")
-    ] = "USD"
+        PostbackFormat, Option(metavar="json|form", help="Send postbacks as JSON or, as some gateways do, as forms.")
+    ] = "json"
+    currency: Annotated[str, Option(metavar="CODE", help="Currency on pages and in messages (ISO 4217).")] = "USD"
     postback_hosts: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-postback-host",
-            metavar="HOST",
-            help="Host, besides this machine, to which postbacks may be sent. Repeatable.",
-        ),
+        Option("--allow-postback-host", metavar="HOST", help="Also send postbacks to this host. Repeatable."),
     ] = None
     allowed_hosts: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            help="Host name that pages and /_sandbox/ also answer to, besides localhost and IP addresses. Repeatable.",
+        Option(
+            "--allow-host", metavar="NAME", help="Also serve pages and /_sandbox/ under this host name. Repeatable."
         ),
     ] = None
     strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Answer an unknown field or parameter with 422. By default it is ignored and logged."
-        ),
+        bool, Option("--strict", help="Reject unknown fields and parameters with 422 instead of logging them.")
     ] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON when ready, and nothing else.")] = (
-        False
-    )
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no request log.")] = False
+    as_json: Annotated[bool, Option("--json", help="Print one line of JSON when ready, and nothing else.")] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Print no request log.")] = False
 
     def run(self) -> None:
         """Serve until a signal."""
         if self.data is not None and is_address(str(self.data)):
-            raise typer.BadParameter("--data: must be a file, not an address")
+            raise BadParameter("--data: must be a file, not an address")
         if not _is_loopback(self.host):
             warn(f"--host: every machine that reaches {self.host} can use this sandbox and its /_sandbox/ calls")
         if not self.as_json:
@@ -138,9 +99,9 @@ class SandboxCommand:
                 port=self.port,
                 host=self.host,
                 data=self.data,
-                terminals=self.terminals.value,
+                terminals=self.terminals,
                 terminal_delay=self.terminal_delay,
-                postback_format=self.postback_format.value,
+                postback_format=self.postback_format,
                 postback_hosts=self.postback_hosts or (),
                 strict=self.strict,
                 currency=self.currency,
@@ -159,12 +120,10 @@ class SandboxCommand:
         if self.as_json:
             print_json([attrs.asdict(info)])
             return
-        is_auto = self.terminals is TerminalMode.AUTO
+        delay = f"a test card is presented after {self.terminal_delay:g} s"
         settings = {
             "Records": "in memory, deleted at the end" if self.data is None else f"kept in {self.data}",
-            "Terminals": f"a test card is presented after {self.terminal_delay:g} s"
-            if is_auto
-            else "you present the card",
+            "Terminals": delay if self.terminals == "auto" else "you present the card",
         }
         Console().print(_banner(info, settings), soft_wrap=True)
 

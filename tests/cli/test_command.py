@@ -166,7 +166,7 @@ def test_lazy_commands() -> None:
 def test_summaries(command: str) -> None:
     """The list of commands says of each what its own help says."""
     listed: Any = get_command(app)
-    said = " ".join(listed.get_command(None, command).help.split("\n\n")[0].split())
+    said = " ".join(listed.resolve_command(None, command.split())[1].help.split("\n\n")[0].split())
     assert said.startswith(COMMANDS[command].summary)
 
 

@@ -69,7 +69,7 @@ VERBS = (records.GET, records.LIST, records.CREATE, records.UPDATE, records.DELE
 COMMAND_LINES = [
     (),
     *(tuple(command.split()) for command in COMMANDS),
-    *((str(verb.name), resource) for verb in VERBS for resource in verb.list_commands(None)),
+    *((str(verb.name), resource) for verb in VERBS for resource in verb.commands),
 ]
 
 

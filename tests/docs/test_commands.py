@@ -33,7 +33,7 @@ def resolve(words: list[str]) -> Any:
         if (name := " ".join(words[:count])) not in names:
             return command
         del words[:count]
-        command = command.get_command(None, name)
+        _, command, _ = command.resolve_command(None, name.split())
     return command
 
 
@@ -46,7 +46,7 @@ def names_of(command: Any) -> list[str]:
 def options(command: Any) -> set[str]:
     """Return the names of a command's options, and of those of the commands in it."""
     names = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    return names.union(*(options(command.get_command(None, inner)) for inner in names_of(command)))
+    return names.union(*(options(command.resolve_command(None, inner.split())[1]) for inner in names_of(command)))
 
 
 def test_a_command_has_the_options_that_are_shown() -> None:

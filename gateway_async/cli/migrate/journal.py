@@ -5,14 +5,14 @@ from typing import Annotated, Final
 
 import anyio
 import attrs
-import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from gateway_async.cli.command import AsJson
-from gateway_async.cli.migrate.options import exit_on_usage_error, open_journal
+from gateway_async.cli.migrate.options import NameOption, exit_on_usage_error, open_journal
 from gateway_async.cli.output import (
     MAX_SHOWN_ROWS,
-    Columns,
+    TableColumns,
     TableRow,
     attributes,
     format_time,
@@ -31,11 +31,11 @@ _KEY: Final = (
 )
 
 ROW_COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
-_COUNT_COLUMNS: Final[Columns] = {
+_COUNT_COLUMNS: Final[TableColumns] = {
     "state": lambda row: Text(row["state"], style=ROW_COLORS.get(row["state"], "")),
     "rows": lambda row: f"{row['rows']:,}" if is_terminal() else str(row["rows"]),
 }
-_ROW_COLUMNS: Final[Columns] = {
+_ROW_COLUMNS: Final[TableColumns] = {
     "key": "key",
     "line": "line",
     "changed at (UTC)": lambda row: format_time(row["changed_at"]),
@@ -44,7 +44,7 @@ _ROW_COLUMNS: Final[Columns] = {
     ),
     "reasons": lambda row: "; ".join(row["reasons"]),
 }
-_FIELD_COLUMNS: Final[Columns] = {
+_FIELD_COLUMNS: Final[TableColumns] = {
     "field": "name",
     "required for": "required",
     "length": lambda row: _length(row["minimum"], row["maximum"]),
@@ -63,17 +63,15 @@ class JournalCommand:
     - 2: the journal cannot be used
     """
 
-    location: Annotated[str, typer.Argument(metavar="JOURNAL", help="The journal: a file or postgresql://…")]
+    location: Annotated[str, Argument(metavar="JOURNAL", help="Journal: a file or postgresql://…")]
     state: Annotated[
         RowState | None,
-        typer.Option(
+        Option(
             metavar="|".join(RowState),
-            help="List the rows of one state. A row in state sending may have been sent; the next run looks it up.",
+            help="List the rows in one state. A row in state sending may have been sent; the next run looks it up.",
         ),
     ] = None
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the migration; required with a journal in PostgreSQL.")
-    ] = None
+    name: NameOption = None
     as_json: AsJson = False
 
     def run(self) -> None:

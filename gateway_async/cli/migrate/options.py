@@ -27,6 +27,11 @@ _limit_option = partial(typer.Option, rich_help_panel="Limits")
 _cluster_option = partial(typer.Option, rich_help_panel="Several machines")
 
 
+NameOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Name of the migration; required with a journal in PostgreSQL.")
+]
+
+
 @attrs.frozen
 class Input:
     """A file and how to read it.
@@ -71,12 +76,11 @@ class InputOptions:
             metavar="TOML",
             exists=True,
             dir_okay=False,
-            help="A file with all column options: the tables columns and constants, key and ignore.",
+            help="File with all column options: the tables columns and constants, key and ignore.",
         ),
     ] = None
     mapped: Annotated[
-        list[str] | None,
-        _input_option("--map", metavar="COLUMN=FIELD", help="Map a column to a field. Repeatable."),
+        list[str] | None, _input_option("--map", metavar="COLUMN=FIELD", help="Map a column to a field. Repeatable.")
     ] = None
     constants: Annotated[
         list[str] | None,
@@ -86,27 +90,23 @@ class InputOptions:
         str | None,
         _input_option(
             metavar="COLUMN",
-            help="The column with the key of a row, never a card number; by default key, else account_vault_api_id.",
+            help="Column that identifies a row, never a card number. Default: key, else account_vault_api_id.",
         ),
     ] = None
     ignored: Annotated[
-        list[str] | None, _input_option("--ignore", metavar="COLUMN", help="Leave out a column. Repeatable.")
+        list[str] | None, _input_option("--ignore", metavar="COLUMN", help="Ignore a column. Repeatable.")
     ] = None
     format: Annotated[
         Literal["csv", "jsonl", "parquet"] | None,
-        _input_option(metavar="csv|jsonl|parquet", help="Format of the input, if the file name does not show it."),
+        _input_option(metavar="csv|jsonl|parquet", help="Input format, if the file name does not show it."),
     ] = None
-    encoding: Annotated[str | None, _input_option(metavar="NAME", help="Encoding of the input; by default UTF-8.")] = (
-        None
-    )
+    encoding: Annotated[str | None, _input_option(metavar="NAME", help="Input encoding. Default: UTF-8.")] = None
     delimiter: Annotated[
-        str | None, _input_option(metavar="CHARACTER", help="Delimiter of CSV; by default detected in the header.")
+        str | None, _input_option(metavar="CHARACTER", help="CSV delimiter. Default: detected in the header.")
     ] = None
     shard: Annotated[
         str | None,
-        _input_option(
-            metavar="I/N", help="Only the I-th of N parts of the file, for N processes that share a journal."
-        ),
+        _input_option(metavar="I/N", help="Read only the I-th of N parts of the file; N processes share a journal."),
     ] = None
 
     def input_at(self, location: str) -> Input:
@@ -154,15 +154,15 @@ class MigrationOptions(InputOptions):
         typer.Argument(
             metavar="FILE",
             autocompletion=_complete_command,
-            help="The input: CSV, JSON Lines or Parquet; - is standard input.",
+            help="Input: CSV, JSON Lines or Parquet; - is standard input.",
         ),
     ]
     journal: Annotated[
         str | None,
         _output_option(
             metavar="FILE",
-            help="The journal, from which the next run continues: a file or postgresql://…; by default the input's "
-            "name with .journal.",
+            help="Journal from which the next run continues: a file or postgresql://… Default: the input's name with "
+            ".journal.",
         ),
     ] = None
     out: Annotated[
@@ -172,14 +172,15 @@ class MigrationOptions(InputOptions):
         Path | None,
         _output_option(
             metavar="FILE",
-            help="Write rows that are not stored, in the input's format, with their problems. Card numbers are masked.",
+            help="Write the rows that are not stored, with their problems, in the input's format. Card numbers are "
+            "masked.",
         ),
     ] = None
     rejects_with_card_numbers: Annotated[
         bool,
         _output_option(
             "--rejects-with-card-numbers",
-            help="Write rejected rows unmasked, so that they can be corrected. Only you can read the file.",
+            help="Do not mask card numbers in --rejects, so that you can correct the rows. Only you can read the file.",
         ),
     ] = False
     report: Annotated[Path | None, _output_option(metavar="FILE", help="Write the report as an HTML page.")] = None
@@ -188,7 +189,7 @@ class MigrationOptions(InputOptions):
     plan: Annotated[
         bool, typer.Option("--plan", help="Read the whole input and show what would be sent. Send nothing.")
     ] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON each second and one at the end.")] = (
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON every second, and one at the end.")] = (
         False
     )
     serve: Annotated[
@@ -197,28 +198,25 @@ class MigrationOptions(InputOptions):
             min=0,
             max=65535,
             metavar="PORT",
-            help="Show the running migration in a browser, at this port of 127.0.0.1; 0 picks a free port.",
+            help="Show the progress in a browser, at this port of 127.0.0.1; 0 picks a free one.",
         ),
     ] = None
     name: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Name of the migration, from which rows without an id get one; by default the journal's name.",
+            help="Name of the migration; rows without an id get one derived from it. Default: the journal's name.",
         ),
     ] = None
     retry_rejected: Annotated[
         bool, typer.Option("--retry-rejected", help="Send unchanged rows again that the gateway rejected before.")
     ] = False
     concurrency: Annotated[
-        int,
-        _speed_option(min=1, metavar="N", help="Maximum number of concurrent calls; fewer while the gateway is slow."),
+        int, _speed_option(min=1, metavar="N", help="Maximum concurrent calls; fewer while the gateway is slow.")
     ] = 64
-    rate: Annotated[float | None, _speed_option(min=0.001, metavar="N", help="Maximum number of calls per second.")] = (
-        None
-    )
+    rate: Annotated[float | None, _speed_option(min=0.001, metavar="N", help="Maximum calls per second.")] = None
     window: Annotated[
-        str | None, _limit_option(metavar="22:00-06:00", help="Run only in this time of day (local time).")
+        str | None, _limit_option(metavar="22:00-06:00", help="Run only at this time of day (local time).")
     ] = None
     wait_for_window: Annotated[bool, _limit_option("--wait-for-window", help="Wait until the window opens.")] = False
     max_seconds: Annotated[float | None, _limit_option(min=0.001, metavar="N", help="Stop after N seconds.")] = None
@@ -230,7 +228,7 @@ class MigrationOptions(InputOptions):
         str | None, _cluster_option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
     ] = None
     redis: Annotated[
-        str | None, _cluster_option(metavar="URL", help="The Redis through which workers share --rate.")
+        str | None, _cluster_option(metavar="URL", help="Redis through which the workers share --rate.")
     ] = None
 
     @cached_property

@@ -7,22 +7,23 @@ from typing import Annotated, Any, Final
 
 import anyio
 import attrs
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.text import Text
+from typer import Argument, BadParameter, Exit, Option
 
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.options import (
     InputOptions,
+    NameOption,
     client_factory,
     default_journal,
     exit_on_usage_error,
     open_journal,
 )
-from gateway_async.cli.output import Columns, ExitStatus, TableRow, print_json, print_rows, warn
+from gateway_async.cli.output import ExitStatus, TableColumns, TableRow, print_json, print_rows, warn
 from gateway_async.errors import AuthenticationError, PermissionDeniedError
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.files import check_output
@@ -31,14 +32,14 @@ from gateway_async.migration.verify import Verdict
 
 MAX_SHOWN_FINDINGS = 100
 _MAX_REASONS: Final = 20
-_COLUMNS: Final[Columns] = {
+_COLUMNS: Final[TableColumns] = {
     "key": "key",
     "line": "line",
     "account": "vault_id",
     "finding": "verdict",
     "details": lambda row: "; ".join(row["details"]),
 }
-_REASON_COLUMNS: Final[Columns] = {
+_REASON_COLUMNS: Final[TableColumns] = {
     "rows": lambda row: f"{row['rows']:,}",
     "finding": "finding",
     "reason": "reason",
@@ -67,22 +68,15 @@ class VerifyCommand(InputOptions):
     - 3: an account differs, is missing or could not be read, or a row is not stored
     """
 
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The migration's input; - is standard input.")] = (
-        None
-    )
+    file: Annotated[str | None, Argument(metavar="FILE", help="Input of the migration; - is standard input.")] = None
     journal: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The journal of the migration; by default the input's name with .journal."),
+        str | None, Option(metavar="FILE", help="Journal of the migration. Default: the input's name with .journal.")
     ] = None
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the migration; required with a journal in PostgreSQL.")
-    ] = None
-    sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Read back N random accounts instead of all.")
-    ] = None
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of concurrent reads.")] = 64
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every finding: .csv, .tsv or .jsonl.")] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that this command did not write.")] = False
+    name: NameOption = None
+    sample: Annotated[int | None, Option(min=1, metavar="N", help="Read back N random accounts only.")] = None
+    concurrency: Annotated[int, Option(min=1, metavar="N", help="Maximum concurrent reads.")] = 64
+    out: Annotated[Path | None, Option(metavar="FILE", help="Write every finding: .csv, .tsv or .jsonl.")] = None
+    force: Annotated[bool, Option("--force", help="Replace a file that this command did not write.")] = False
     as_json: AsJson = False
 
     def run(self) -> None:
@@ -91,7 +85,7 @@ class VerifyCommand(InputOptions):
             source = self.input_at(self.file) if self.file else None
             path = source.path if source else None
             if self.journal is None and not source:
-                raise typer.BadParameter("FILE or --journal: required")
+                raise BadParameter("FILE or --journal: required")
             if self.out is not None:
                 check_output("out", self.out, kind="findings", source=path, force=self.force)
             journal = open_journal(self.journal or default_journal(path), self.name, must_exist=True)
@@ -100,10 +94,10 @@ class VerifyCommand(InputOptions):
                     result = anyio.run(self._verify, journal, source.rows() if source else None, write)
             except (AuthenticationError, PermissionDeniedError) as refusal:
                 warn(str(refusal))
-                raise typer.Exit(ExitStatus.FAILED) from None
+                raise Exit(ExitStatus.FAILED) from None
         _print_json(result) if self.as_json else _print(result, self.out)
         if not result.good:
-            raise typer.Exit(ExitStatus.FAILED if result.stopped else ExitStatus.ATTENTION)
+            raise Exit(ExitStatus.FAILED if result.stopped else ExitStatus.ATTENTION)
 
     async def _verify(
         self, journal: Journal, rows: Any, on_finding: Callable[[Finding], object] | None
