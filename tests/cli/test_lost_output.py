@@ -6,6 +6,7 @@ import re
 import select
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import PIPE
 
@@ -46,7 +47,7 @@ def ended(process: Process) -> Ended:
 def run_without_output(place: str, *arguments: str, **environment: str) -> Ended:
     """Run the command with standard output in a place where it cannot be written."""
     if place == CLOSED:
-        return run_in_shell(CLOSED, *arguments, **environment)
+        return run_with_closed([1], *arguments, **environment)
     reader, writer = os.pipe()
     os.close(reader)
     full = os.open("/dev/full", os.O_WRONLY)
@@ -55,6 +56,11 @@ def run_without_output(place: str, *arguments: str, **environment: str) -> Ended
     finally:
         os.close(writer)
         os.close(full)
+
+
+def run_with_closed(streams: Sequence[int], *arguments: str, **environment: str) -> Ended:
+    """Run the command with closed standard streams, by their numbers."""
+    return ended(start_command(arguments, environment, stdin=PIPE, closed=streams))
 
 
 @pytest.fixture
@@ -91,13 +97,15 @@ def test_without_standard_error(environment: dict[str, str], redirections: str) 
     assert run_in_shell(redirections, *arguments, **environment).returncode == 6
 
 
-@pytest.mark.parametrize("redirections", ["2>&-", "2>/dev/full"])
-def test_lost_messages(sandbox: Sandbox, environment: dict[str, str], cards: Path, redirections: str) -> None:
+@pytest.mark.parametrize("place", [CLOSED, FULL])
+def test_lost_messages(sandbox: Sandbox, environment: dict[str, str], cards: Path, place: str) -> None:
     """A warning or a progress line that cannot be written stops nothing, and the output is complete."""
     fields = ("--account-number", CARD, "--exp-date", "1230", "--contact-id", sandbox.contact_id)
-    stored = run_in_shell(redirections, "create", "account_vaults", *fields, **environment)
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        streams = {"closed": [2]} if place == CLOSED else {"stderr": full}
+        stored = start_command(["create", "account_vaults", *fields], environment, **streams).collect()
+        migrated = start_command(["migrate", str(cards)], environment, **streams).collect()
     assert (stored.returncode, json.loads(stored.stdout)["last_four"]) == (0, "1111")
-    migrated = run_in_shell(redirections, "migrate", str(cards), **environment)
     assert (migrated.returncode, "3 stored" in migrated.stdout) == (0, True)
 
 

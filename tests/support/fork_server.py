@@ -44,6 +44,7 @@ class ForkServer:
         *,
         modules: Sequence[str],
         session: bool,
+        closed: Sequence[int],
     ) -> int:
         """Run `python -W default` with arguments in a forked process, and return its process id.
 
@@ -54,9 +55,10 @@ class ForkServer:
             environment: all its variables.
             modules: the server imports them before it forks. The process imports all others itself.
             session: whether it leads a session of its own.
+            closed: the numbers of standard streams that it finds closed, as after `>&-` in a shell.
         """
-        folder = str(Path.cwd())
-        request = {"arguments": arguments, "environment": dict(environment), "folder": folder, "session": session}
+        request: dict[str, Any] = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
+        request |= {"session": session, "closed": closed}
         socket.send_fds(self._connection, [json.dumps([modules, request]).encode()], streams)
         return int(self._connection.recv(_LONGEST_MESSAGE))
 
@@ -103,7 +105,9 @@ def _serve(connection: socket.socket) -> dict[str, Any]:
             return request
 
 
-def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: str, *, session: bool) -> None:
+def _run(
+    arguments: Sequence[str], environment: Mapping[str, str], folder: str, *, session: bool, closed: Sequence[int]
+) -> None:
     if session:
         os.setsid()
     os.chdir(folder)
@@ -116,6 +120,9 @@ def _run(arguments: Sequence[str], environment: Mapping[str, str], folder: str, 
         os.fdopen(1, "w", 1 if os.environ.get("PYTHONUNBUFFERED") else -1, encoding="utf-8", closefd=False),
         os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False),
     )
+    for number in closed:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as when Python starts
     if arguments[0] == "-m":
         sys.argv = list(arguments[1:])
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)

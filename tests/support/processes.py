@@ -91,10 +91,13 @@ class Process(subprocess.Popen[str]):
 
 
 class ForkedProcess(Process):
-    """A process of the fork server, which imports `modules` once."""
+    """A process of the fork server, which imports `modules` once. It finds the standard streams `closed` closed."""
 
-    def __init__(self, arguments: Sequence[str], modules: Sequence[str], **options: Any) -> None:
+    def __init__(
+        self, arguments: Sequence[str], modules: Sequence[str], closed: Sequence[int] = (), **options: Any
+    ) -> None:
         self._modules = modules
+        self._closed = closed
         super().__init__(arguments, **options)
 
     def _execute_child(self, *options: Any) -> None:
@@ -102,7 +105,9 @@ class ForkedProcess(Process):
         arguments, _, _, _, _, _, environment, _, _, _, *pipes, _, _, _, _, _, session, _ = options
         streams = [own if own != -1 else number for number, own in enumerate((pipes[0], pipes[3], pipes[5]))]
         try:
-            self.pid = _FORK_SERVER.fork(arguments, streams, environment, modules=self._modules, session=session)
+            self.pid = _FORK_SERVER.fork(
+                arguments, streams, environment, modules=self._modules, session=session, closed=self._closed
+            )
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
