@@ -33,7 +33,7 @@ class _Entry:
 COMMANDS: Final[Mapping[str, _Entry]] = {
     "demo": _Entry("demo", "DemoCommand", "Watch the package at work in under 15 seconds."),
     "sandbox": _Entry("sandbox", "SandboxCommand", "Serve a local gateway until Ctrl-C or SIGTERM."),
-    "check": _Entry("check", "CheckCommand", "Check whether calls to the gateway of the environment can work."),
+    "check": _Entry("check", "CheckCommand", "Check whether calls to the configured gateway will work."),
     "get": _Entry("records", "GET", "Print a record as JSON."),
     "list": _Entry("records", "LIST", "Print the records that match the filters, one line of JSON each."),
     "create": _Entry("records", "CREATE", "Create a record, and print it as JSON."),
@@ -41,7 +41,7 @@ COMMANDS: Final[Mapping[str, _Entry]] = {
     "delete": _Entry("records", "DELETE", "Delete a record."),
     "listen": _Entry("listen", "ListenCommand", "Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM."),
     "trigger": _Entry("trigger", "TriggerCommand", "Change a record in a sandbox, and show its postbacks."),
-    "ledger": _Entry("ledger", "LedgerCommand", "List the calls of a ledger whose outcome is unknown."),
+    "ledger": _Entry("ledger", "LedgerCommand", "List the calls in a ledger whose outcome is unknown."),
     "inbox": _Entry("inbox", "InboxCommand", "List the waiting and dead postbacks of an inbox, or replay them."),
     "migrate": _Entry("migrate", "MigrateCommand", "Store a file of cards and bank accounts in the vault."),
     "migrate verify": _Entry("migrate.verify", "VerifyCommand", "Read back what a migration stored, and compare it."),
@@ -125,8 +125,8 @@ def gateway_async(
 
     The local gateway (`sandbox`) needs no account and no real card, and sends nothing to other hosts. `check`, `get`,
     `list`, `create`, `update`, `delete`, `trigger`, `migrate`, `ledger --recover` and `listen --create-configs` call
-    the gateway of the environment: GATEWAY_BASE_URL, GATEWAY_DEVELOPER_ID, GATEWAY_USER_ID, GATEWAY_USER_API_KEY and
-    GATEWAY_LOCATION_ID. GATEWAY_ALLOW_HTTP=1 allows plain http to another host.
+    the gateway that the environment names: GATEWAY_BASE_URL, GATEWAY_DEVELOPER_ID, GATEWAY_USER_ID,
+    GATEWAY_USER_API_KEY and GATEWAY_LOCATION_ID. GATEWAY_ALLOW_HTTP=1 allows plain http to other hosts.
 
     Exit status of every command:
     - 0: done
@@ -136,7 +136,7 @@ def gateway_async(
     - 4: the outcome of a write is unknown
     - 5: stopped at a limit
     - 6: done, but the output could not be written
-    - 130, 141, 143: Ctrl-C, the reader of the output has left, SIGTERM
+    - 130, 141, 143: stopped by Ctrl-C, a closed pipe, SIGTERM
     """
 
 

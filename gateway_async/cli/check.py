@@ -1,4 +1,4 @@
-"""`gateway-async check`: find out whether calls to the gateway of the environment can work."""
+"""`gateway-async check`: find out whether calls to the configured gateway will work."""
 
 import http.client
 import os
@@ -54,10 +54,10 @@ class _Finding:
 
 @attrs.frozen(kw_only=True)
 class CheckCommand:
-    """Check whether calls to the gateway of the environment can work.
+    """Check whether calls to the configured gateway will work.
 
-    It prints one line for each check: whether the gateway responds, TLS, the difference of the clocks, the credentials,
-    the location, its terminals, and a ledger and an inbox if they are named. Nothing is changed.
+    It prints one line for each check: whether the gateway responds, TLS, clock difference, credentials, location,
+    terminals, and the ledger and the inbox if you name them. It changes nothing.
 
     Reads the GATEWAY_* variables of the environment.
 
@@ -133,7 +133,7 @@ async def _check_credentials(gateway: AsyncGateway) -> _Finding:
 
 async def _check_location(gateway: AsyncGateway) -> _Finding:
     if gateway.location_id is None:
-        return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (expected for vaults and invoices)")
+        return _Finding("location", "skipped", "GATEWAY_LOCATION_ID: is not set (required for vaults and invoices)")
     try:
         location = await gateway.locations.get(gateway.location_id)
     except GatewayError as error:

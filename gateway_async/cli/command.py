@@ -7,7 +7,8 @@ reads the options from the constructor that attrs writes, and makes the object f
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from inspect import getdoc
 from typing import Annotated, Any, Final, Protocol
 
@@ -16,7 +17,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 from gateway_async.cli.output import ExitStatus, fail, fail_with
-from gateway_async.errors import GatewayError
+from gateway_async.errors import GatewayError, InvalidRequestError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one object on each line.")]
 """The option of the commands that print for programs too."""
@@ -29,6 +30,36 @@ PortOption = Annotated[
 _WIDEST: Final = 100
 _WIDEST_NAME: Final = 26
 """The help of an option with a longer name begins on the next line."""
+
+
+def split_pairs(option: str, texts: Sequence[str], *, at_last: bool = False) -> dict[str, str]:
+    """Split `NAME=VALUE` texts into name → value.
+
+    Args:
+        option: the option that the texts belong to.
+        texts: the texts.
+        at_last: whether a text is split at its last `=`, because its name may contain one.
+
+    Raises:
+        InvalidRequestError: a text has another form, or a name is given more than once.
+    """
+    pairs = [text.rpartition("=") if at_last else text.partition("=") for text in texts]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
+    named = {name.strip(): value for name, _, value in pairs}
+    if len(named) < len(pairs):
+        raise InvalidRequestError(f"{option}: a name is given more than once")
+    return named
+
+
+def parse_time(text: str) -> datetime:
+    """Return a time, in UTC unless it says otherwise; a date is its first moment.
+
+    Raises:
+        ValueError: it is not a time in ISO 8601.
+    """
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Runnable(Protocol):

@@ -16,7 +16,7 @@ from typer import Argument, BadParameter, Option
 from gateway_async import AsyncGateway, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
-from gateway_async.cli.command import AsJson
+from gateway_async.cli.command import AsJson, parse_time
 from gateway_async.cli.output import (
     ExitStatus,
     TableColumns,
@@ -65,9 +65,9 @@ _ALL_DAYS: Final = 36_500.0
 
 @attrs.frozen(kw_only=True)
 class LedgerCommand:
-    """List the calls of a ledger whose outcome is unknown.
+    """List the calls in a ledger whose outcome is unknown.
 
-    In PostgreSQL, calls of processes that are still connected are not listed.
+    In PostgreSQL, calls of processes that are still connected are left out.
 
     Exit status:
     - 0: no call is open, and nothing differs
@@ -237,12 +237,10 @@ async def _reconcile(since: datetime, until: datetime | None, ledger: AnyLedger)
 
 
 def _moment(option: str, text: str) -> datetime:
-    """Return a time in UTC; a date is its first moment."""
     try:
-        moment = datetime.fromisoformat(text)
+        return parse_time(text)
     except ValueError:
         raise BadParameter(f"{option}: not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _describe(rows: list[TableRow]) -> str:

@@ -100,7 +100,7 @@ class PostbackDisplay:
 class ListenCommand:
     """Print the postbacks that a gateway sends, until Ctrl-C or SIGTERM.
 
-    Each postback is acknowledged and not stored. Requests that are invalid or have wrong credentials are rejected and
+    Postbacks are acknowledged but not stored. Requests that are invalid or have wrong credentials are rejected, and
     printed too. Card numbers and bank data are masked in the output.
 
     With --forward-to, each postback is also sent to your program, and sent again until it gets a 2xx. The status of the

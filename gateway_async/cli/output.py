@@ -47,7 +47,7 @@ class ExitStatus(IntEnum):
     STOPPED = 5
     """A migration stopped at a limit that you set."""
     OUTPUT_LOST = 6
-    """Done, but standard output could not be written. Standard error names what was done."""
+    """Done, but standard output could not be written. Standard error says what was done."""
 
 
 def fail(message: str, status: int = ExitStatus.FAILED) -> NoReturn:

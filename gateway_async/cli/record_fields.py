@@ -3,7 +3,7 @@
 import getpass
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -15,6 +15,7 @@ from gateway_async._secrets import is_confidential, mask_text
 from gateway_async._wire.convert import BOOLEANS, rules_of
 from gateway_async._wire.fields import fields_of
 from gateway_async._wire.json_text import as_utf8, decode, repeated_name
+from gateway_async.cli.command import parse_time, split_pairs
 from gateway_async.cli.output import warn
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import Cents, ExactlyOne, Request
@@ -22,25 +23,6 @@ from gateway_async.models.time_range import TimeRange
 
 _SOURCE: Final = "@"
 _STANDARD_INPUT: Final = "@-"
-
-
-def pairs_of(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """Split `NAME=VALUE` texts into name → value.
-
-    Args:
-        option: the option that the texts belong to.
-        texts: the texts.
-
-    Raises:
-        InvalidRequestError: a text has another form, or a name is given more than once.
-    """
-    pairs = [text.partition("=") for text in texts]
-    if not all(name and sign for name, sign, _ in pairs):
-        raise InvalidRequestError(f"{option}: must have the form NAME=VALUE")
-    named = {name: value for name, _, value in pairs}
-    if len(named) < len(pairs):
-        raise InvalidRequestError(f"{option}: a name is given more than once")
-    return named
 
 
 # --- requests
@@ -78,11 +60,11 @@ def request_of(
     Raises:
         InvalidRequestError: a field is unknown or missing, or the body is not an object.
     """
-    texts = {**pairs_of("--field", others), **fields}
+    texts = {**split_pairs("--field", others), **fields}
     body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
     annotations = fields_of(kind)
-    unknown = pairs_of("--extra", extra)
+    unknown = split_pairs("--extra", extra)
     _warn_of_secrets(kind, texts, " (expected @- and standard input)")
     _warn_of_secrets(kind, unknown)
     given: dict[str, Any] = body | {name: _read_source(name, text) for name, text in texts.items()}
@@ -147,7 +129,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 def _warn_of_secrets(kind: type[Request], texts: Mapping[str, str], expected: str = "") -> None:
     for name, text in texts.items():
         if is_confidential(f"{kind.__name__}.{name}") and not text.startswith(_SOURCE):
-            warn(mask_text(f"{name}: other users see it in the list of processes{expected}"))
+            warn(mask_text(f"{name}: other users can see it in the process list{expected}"))
 
 
 def _read_source(name: str, text: str) -> str:
@@ -196,14 +178,6 @@ def _leaves(annotation: Any, constraints: tuple[Any, ...] = ()) -> Iterator[tupl
         yield get_origin(annotation) or annotation, constraints
 
 
-def _moment(text: str) -> datetime:
-    """Return a time in UTC; a date is its first moment."""
-    if len(text) == len("YYYY-MM-DD"):
-        return datetime.combine(date.fromisoformat(text), time(), UTC)
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def _sequence(text: str) -> Any:
     if text.startswith("["):
         return decode(text.encode())
@@ -214,7 +188,7 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     bool: lambda text: BOOLEANS[text.lower()],
     int: int,
     date: date.fromisoformat,
-    datetime: lambda text: datetime.fromtimestamp(int(text), UTC) if text.isdigit() else _moment(text),
+    datetime: lambda text: datetime.fromtimestamp(int(text), UTC) if text.isdigit() else parse_time(text),
     Mapping: lambda text: decode(text.encode()),
     Sequence: _sequence,
 }
@@ -239,7 +213,7 @@ def filters_of(record: type[Any], given: Mapping[str, str], others: Sequence[str
     """
     rules = rules_of(record)
     values = {name: _filter_of(name, text, rules[name].kind) for name, text in given.items()}
-    return values | pairs_of("--filter", others)
+    return values | split_pairs("--filter", others)
 
 
 def _filter_of(name: str, text: str, kind: Any) -> Any:
@@ -250,7 +224,7 @@ def _filter_of(name: str, text: str, kind: Any) -> Any:
     if _TO not in text:
         return text
     try:
-        return TimeRange.custom(*map(_moment, text.split(_TO, 1)))
+        return TimeRange.custom(*map(parse_time, text.split(_TO, 1)))
     except ValueError:
         expected = f"{', '.join(_RANGES)} or 2026-01-01{_TO}2026-02-01"
         raise InvalidRequestError(f"{name}: not a range of times (expected {expected})") from None

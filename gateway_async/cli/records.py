@@ -209,8 +209,8 @@ class ListCommand(_RecordCommand):
 class CreateCommand(_RequestBody):
     """Create a record, and print it as JSON.
 
-    The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers.
-    @FILE is read from a file.
+    For the value of a field, @- reads standard input without showing what you type; use it for card numbers. @FILE
+    reads a file.
     """
 
     def run(self) -> None:
@@ -222,8 +222,8 @@ class CreateCommand(_RequestBody):
 class UpdateCommand(_RequestBody, _OneRecord):
     """Change a record, and print it as JSON.
 
-    The value @- of a field is read from standard input, and is not shown while you type it; use it for card numbers.
-    @FILE is read from a file.
+    For the value of a field, @- reads standard input without showing what you type; use it for card numbers. @FILE
+    reads a file.
     """
 
     def run(self) -> None:

@@ -28,7 +28,7 @@ from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.simulators.terminals import Mode
 
 _LISTEN_PROBLEMS: Final = {
-    errno.EACCES: "not permitted (expected a port from 1024)",
+    errno.EACCES: "not permitted (expected port 1024 or higher)",
     errno.EADDRINUSE: "the port is in use (--port 0 picks a free one)",
     errno.EADDRNOTAVAIL: "not an address of this machine",
 }
@@ -50,8 +50,8 @@ curl -H "developer-id: $GATEWAY_DEVELOPER_ID" \\
 class SandboxCommand:
     """Serve a local gateway until Ctrl-C or SIGTERM.
 
-    At the start it prints its address, throw-away credentials and ids, ready to paste. Then it prints a line for each
-    request: time, method, path, status and duration, without query strings, bodies and credentials.
+    It first prints its address, throw-away credentials and ids, ready to paste. Then it logs each request in one line:
+    time, method, path, status and duration, but no query strings, bodies or credentials.
     """
 
     host: HostOption = "127.0.0.1"

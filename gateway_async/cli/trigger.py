@@ -85,8 +85,8 @@ def _complete(incomplete: str) -> list[str]:
 class TriggerCommand:
     """Change a record in a sandbox, and show its postbacks.
 
-    The record is a new one, with everything that the change needs first: transaction.update sells and voids. Nothing is
-    sent to a gateway that is not a sandbox.
+    It creates a new record, and whatever the change needs first: transaction.update sells, then voids. It sends nothing
+    to a gateway that is not a sandbox.
 
     Reads the GATEWAY_* variables of the environment.
 

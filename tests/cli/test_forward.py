@@ -317,7 +317,7 @@ async def test_killed_run(
         await anyio.sleep(0.05 * 2 * temporary_configs._MISSED_RENEWALS)  # long enough to delete each other's
         contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
     assert len({each["config_id"] for each in sandbox.postbacks(record_id=contact.id)}) == 2
-    said = "gateway-async: deleting 1 postback config that a killed run left"
+    said = "gateway-async: deleting 1 postback config that a killed run left behind"
     assert set(capsys.readouterr().err.splitlines()) == {said}
     assert {each.name for each in files_in(tmp_path)} == {odd.name, "listen-folder.jsonl"}
 

@@ -16,7 +16,7 @@ def test_rate() -> None:
     for second in range(1, 21):
         stored = second if second <= 10 else 10 + 100 * (second - 10)
         meter.update(Report(stored=stored, skipped=5000, seconds=float(second)))
-    assert (meter.rate, meter.share, meter.eta) == (100.0, None, None)
+    assert (meter.progress.rate, meter.progress.share, meter.progress.eta) == (100.0, None, None)
 
 
 def test_remaining_time() -> None:
@@ -24,12 +24,12 @@ def test_remaining_time() -> None:
     share = [0.0]
     meter = ProgressMeter(lambda: share[0])
     meter.update(Report(seconds=0.0))
-    assert meter.eta is None
+    assert meter.progress.eta is None
     for seconds in (5.0, 10.0):
         share[0] = seconds / 40
         meter.update(Report(stored=10, seconds=seconds))
-    remaining: float | None = meter.eta
-    assert meter.share == 0.25
+    remaining: float | None = meter.progress.eta
+    assert meter.progress.share == 0.25
     assert remaining == pytest.approx(30)
 
 

@@ -42,7 +42,7 @@ def contact(environment: dict[str, str]) -> dict[str, Any]:
         "date_of_birth=2000-01-02",
     )
     ended = run(*new, "--field", "contact_api_id=ada", **environment)
-    assert ended.stderr.startswith("gateway-async: date_of_birth: other users see it")
+    assert ended.stderr.startswith("gateway-async: date_of_birth: other users can see it")
     return dict(json.loads(ended.stdout))
 
 
@@ -84,7 +84,7 @@ def test_secret_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
     warned = run("create", "account_vaults", "--account-number", CARD, *more, *fields, **environment)
     assert (warned.returncode, json.loads(warned.stdout)["last_four"]) == (0, "1111")
     warnings = [line.partition("gateway-async: ")[2] for line in warned.stderr.splitlines()]
-    seen = "other users see it in the list of processes"
+    seen = "other users can see it in the process list"
     named = [f"{name}: {seen} (expected @- and standard input)" for name in ("account_number", "ssn4")]
     assert sorted(warnings) == [*named, f"userPin: {seen}"]
     assert not any(secret in warned.stdout + warned.stderr for secret in ("4829", "7391"))
@@ -131,7 +131,7 @@ def test_a_card_number_in_an_argument_is_taken_with_a_warning(sandbox: Sandbox, 
     fields = ("-f", f"account_number={CARD}", "-f", "exp_date=1330", "-f", f"contact_id={sandbox.contact_id}")
     created = run("create", "account_vaults", *fields, **environment)
     assert (created.returncode, created.stdout) == (2, "")
-    assert "account_number: other users see it" in created.stderr
+    assert "account_number: other users can see it" in created.stderr
     assert "exp_date: must be MMYY" in created.stderr
     assert CARD not in created.stderr
 

@@ -30,8 +30,8 @@ class DemoCommand:
     """Watch the package at work in under 15 seconds.
 
     Chapters: a terminal, a decline, a lost response, a refund, an invoice, a settlement, postbacks, a killed process,
-    10,000 vaults and a migration. It starts a sandbox of its own, shows code of the documents, runs it, and checks each
-    statement about it. The exit status is 1 if a statement is wrong.
+    10,000 vaults and a migration. It starts its own sandbox, shows code from the documentation, runs it, and checks
+    every statement about it. The exit status is 1 if a statement is wrong.
     """
 
     as_json: AsJson = False

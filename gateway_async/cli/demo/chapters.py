@@ -156,7 +156,7 @@ async def lose_response(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox, c
 async def refund_part(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox, payment: Transaction) -> None:
     """A part of a sale is refunded.
 
-    A refund is a transaction of its own. It returns a part of the sale, or all of it.
+    A refund is a transaction of its own. It returns all of the sale or part of it.
     """
     refund = await gateway.transactions.refund(payment.id, "5.00")
 
@@ -170,7 +170,7 @@ async def refund_part(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox, pay
 async def send_invoice(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """An invoice is paid in part.
 
-    An invoice goes out by e-mail. The customer then pays a part of it on its page, as the sandbox does here.
+    An invoice goes out by e-mail. The customer pays part of it on its page; here the sandbox does.
     """
     invoice = await gateway.quick_invoices.create(
         QuickInvoiceCreate(
@@ -197,7 +197,7 @@ async def send_invoice(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) ->
 async def settle(demo: "Demo", gateway: AsyncGateway, payment: Transaction) -> None:
     """The batch settles.
 
-    Approved payments collect in the open batch, until it is settled.
+    Approved payments collect in the open batch until it is settled.
     """
     if payment.transaction_batch_id is not None:
         batch = await gateway.transaction_batches.settle(
@@ -218,7 +218,7 @@ async def settle(demo: "Demo", gateway: AsyncGateway, payment: Transaction) -> N
 async def receive_postbacks(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox, card: AccountVault) -> None:
     """Postbacks are received.
 
-    The gateway reports changes by HTTP. A receiver checks the credentials, and passes typed records to functions.
+    The gateway reports changes by HTTP. A receiver checks the credentials, and passes typed records to your functions.
     """
     receiver = PostbackReceiver(username="shop", password="a long secret")
 
@@ -270,7 +270,7 @@ async def recover(demo: "Demo", sandbox: Sandbox) -> None:
 async def list_vaults(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """10,000 vaults are listed.
 
-    One loop over all vaults. While a page is used, the next ones are fetched.
+    One loop over all vaults. The next pages are fetched while you use one.
     """
     demo.wait(lambda: f"{_VAULTS:,} vaults are created")
     sandbox.add_vaults(_VAULTS)
@@ -295,7 +295,7 @@ async def list_vaults(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) -> 
 async def migrate(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """1,000 cards are migrated.
 
-    A file of cards is stored in the vault. A journal remembers each row, so that no card is stored twice.
+    A file of cards is stored in the vault. A journal remembers each row, so no card is stored twice.
     """
     demo.wait(lambda: f"{len(demo.seconds_of('POST')):,} cards are stored")
     _write_cards(Path("cards.csv"), sandbox.contact_id)

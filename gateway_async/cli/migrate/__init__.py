@@ -21,9 +21,9 @@ __all__ = ["MigrateCommand"]
 class MigrateCommand(MigrationOptions):
     """Store a file of cards and bank accounts in the vault.
 
-    Run it again to continue where it stopped. Start with --plan, then with --max-rows 10. Then `migrate verify` reads
-    back what was stored, and `migrate journal` lists the state of each row. `migrate fields` lists the fields that a
-    column can fill.
+    Start with --plan, then with --max-rows 10. Run it again to continue where it stopped. Afterwards, `migrate verify`
+    reads back what was stored, and `migrate journal` lists the state of each row. `migrate fields` lists the fields
+    that a column can fill.
 
     Ctrl-C finishes the calls in progress and shows the command that continues. A second Ctrl-C exits immediately; the
     journal stays consistent.

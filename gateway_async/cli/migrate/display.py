@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 import anyio
-import attrs
 import typer
 from rich.console import Console, Group
 from rich.live import Live
@@ -35,7 +34,6 @@ from gateway_async.migration.output.summary import (
     COUNTS,
     RunContext,
     RunProgress,
-    as_values,
     duration,
     facts,
     failures,
@@ -55,16 +53,18 @@ _MAX_REASONS: Final = 10
 
 
 class ProgressMeter:
-    """Measures a migration's current rate, the share of its input that is done, and the remaining time.
+    """Measures a migration's current rate and its remaining time.
 
     Args:
         share: returns the share of the input that is done, from 0 to 1; None if not known.
 
     Attributes:
+        progress: the last measurement: rows per second over the last seconds, share and remaining seconds.
         bar: a progress bar of the share, with the rate and the remaining time.
     """
 
     def __init__(self, share: Callable[[], float | None]) -> None:
+        self.progress = RunProgress(rate=0.0, share=None, eta=None)
         self._share = share
         self._seconds = 0.0
         self._rows = Progress(get_time=lambda: self._seconds, speed_estimate_period=_RATE_SECONDS)
@@ -85,28 +85,10 @@ class ProgressMeter:
         """Add a measurement. Skipped rows do not count for the rate."""
         self._seconds = report.seconds
         self._rows.update(self._counted, completed=report.rows - report.skipped)
-        share = self.share
-        self.bar.update(self._read, total=None if share is None else 1.0, completed=share or 0.0, rate=self.rate)
-
-    @property
-    def progress(self) -> RunProgress:
-        """Rate, share and remaining time."""
-        return RunProgress(rate=self.rate, share=self.share, eta=self.eta)
-
-    @property
-    def rate(self) -> float:
-        """Rows per second over the last seconds."""
-        return self._rows.tasks[0].speed or 0.0
-
-    @property
-    def share(self) -> float | None:
-        """Share of the input that is done, from 0 to 1; None if not known."""
-        return self._share()
-
-    @property
-    def eta(self) -> float | None:
-        """Estimated remaining seconds; None if not known."""
-        return None if self.share is None else self.bar.tasks[0].time_remaining
+        rate, share = self._rows.tasks[0].speed or 0.0, self._share()
+        self.bar.update(self._read, total=None if share is None else 1.0, completed=share or 0.0, rate=rate)
+        eta = None if share is None else self.bar.tasks[0].time_remaining
+        self.progress = RunProgress(rate=rate, share=share, eta=eta)
 
 
 class MigrationDisplay(ABC):
@@ -181,9 +163,9 @@ class LineDisplay(MigrationDisplay):
         self._console = console
 
     def _draw(self, report: Report) -> None:
-        share, eta = self._meter.share, self._meter.eta
-        parts = ["" if share is None else f"{share:4.0%}", f"{self._meter.rate:,.0f} rows/s"]
-        figures = "  ".join(filter(None, [*parts, "" if eta is None else f"{duration(eta)} left"]))
+        now = self._meter.progress
+        parts = ["" if now.share is None else f"{now.share:4.0%}", f"{now.rate:,.0f} rows/s"]
+        figures = "  ".join(filter(None, [*parts, "" if now.eta is None else f"{duration(now.eta)} left"]))
         waiting = f", waiting: {report.waits_for}" if report.waits_for else ""
         self.print(f"{figures}: {format_counts(report).plain}{waiting}")
 
@@ -199,7 +181,7 @@ class JsonDisplay(MigrationDisplay):
 
     def _draw(self, report: Report) -> None:
         counts = {name: getattr(report, name) for name in (*COUNTS, "in_flight", "limit")}
-        share = self._meter.share
+        now = self._meter.progress
         with suppress(OutputError):  # a migration goes on; its end reports the lost output
             print_event(
                 "progress",
@@ -207,9 +189,9 @@ class JsonDisplay(MigrationDisplay):
                 **counts,
                 totals=report.totals and report.totals.as_values(),
                 waiting=report.waits_for,
-                rows_per_second=round(self._meter.rate, 1),
-                share=None if share is None else round(share, 4),
-                eta_seconds=self._meter.eta,
+                rows_per_second=round(now.rate, 1),
+                share=None if now.share is None else round(now.share, 4),
+                eta_seconds=now.eta,
             )
 
     def print(self, text: str) -> None:
@@ -288,54 +270,35 @@ def exit_status(report: Report, *, stopped_by_limit: bool) -> ExitStatus:
     return ExitStatus.ATTENTION if report.rejected or report.repeated else ExitStatus.DONE
 
 
-@attrs.frozen(kw_only=True)
-class CommandResult:
-    """The result of the command.
+def print_result(
+    report: Report, context: RunContext, status: int, files: Sequence[tuple[str, str]], notes: Sequence[str]
+) -> None:
+    """Print the result of a migration for people.
 
-    Attributes:
+    Args:
+        report: the results of the rows.
         context: the facts beside the report.
+        status: the exit status.
         files: the written files: the kind of each, and its path.
         notes: remarks for the user.
     """
-
-    report: Report
-    status: int
-    context: RunContext
-    files: Sequence[tuple[str, str]] = ()
-    notes: Sequence[str] = ()
-
-    def show(self, *, as_json: bool) -> None:
-        """Print the result on standard output."""
-        if as_json:
-            values = as_values(self.report, self.context)
-            values["resume_command"] = "" if self.report.complete else self.context.resume_command
-            print_event("end", **values, exit_status=int(self.status), files=dict(self.files), notes=list(self.notes))
-        else:
-            self._print(Console(highlight=False))
-
-    def _print(self, console: Console) -> None:
-        report = self.report
-        style = "bold green" if not self.status else "bold yellow" if report.complete else "bold red"
-        console.print(Text(headline(report), style=style), soft_wrap=True)
-        console.print(Text.assemble("  ", format_counts(report, running=False)), soft_wrap=True)
-        totals = f"  {duration(report.seconds)}, {rate_of(report):,.0f} rows/s, {failures(report)}"
-        console.print(Text(totals, style="dim"), soft_wrap=True)
-        self._print_reasons(console)
-        written = dict(self.files)
-        shown = [(name, text) for name, text in facts(report, self.context) if name not in written]
-        for name, text in (*shown, *self.files):
-            console.print(Text.assemble("  ", (f"{name}: ", "dim"), text), soft_wrap=True)
-        for note in self.notes:
-            console.print(Text(f"  {note}", style="yellow"), soft_wrap=True)
-        if not report.complete:
-            resume = (self.context.resume_command, "bold cyan")
-            console.print(Text.assemble("\nContinue with:\n  ", resume), soft_wrap=True)
-
-    def _print_reasons(self, console: Console) -> None:
-        if not self.context.reasons:
-            return
+    console = Console(highlight=False)
+    style = "bold green" if not status else "bold yellow" if report.complete else "bold red"
+    console.print(Text(headline(report), style=style), soft_wrap=True)
+    console.print(Text.assemble("  ", format_counts(report, running=False)), soft_wrap=True)
+    totals = f"  {duration(report.seconds)}, {rate_of(report):,.0f} rows/s, {failures(report)}"
+    console.print(Text(totals, style="dim"), soft_wrap=True)
+    if context.reasons:
         table = Table("rows", "why they are not stored", box=None, padding=(0, 2), header_style="dim")
         table.columns[0].justify = "right"
-        for reason, rows in self.context.reasons[:_MAX_REASONS]:
+        for reason, rows in context.reasons[:_MAX_REASONS]:
             table.add_row(f"{rows:,}", Text(reason, overflow="fold"))
         console.print(table)
+    written = dict(files)
+    shown = [(name, text) for name, text in facts(report, context) if name not in written]
+    for name, text in (*shown, *files):
+        console.print(Text.assemble("  ", (f"{name}: ", "dim"), text), soft_wrap=True)
+    for note in notes:
+        console.print(Text(f"  {note}", style="yellow"), soft_wrap=True)
+    if not report.complete:
+        console.print(Text.assemble("\nContinue with:\n  ", (context.resume_command, "bold cyan")), soft_wrap=True)

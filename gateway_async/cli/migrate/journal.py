@@ -26,8 +26,8 @@ from gateway_async.migration.report import STATES, Totals
 from gateway_async.migration.rows.fields import field_list
 
 _KEY: Final = (
-    "The key identifies a row, also in the journal. It is the column key or the one given by --key, never the card "
-    "number; without it account_vault_api_id is the key."
+    "The key identifies a row in the journal: the column named key or given by --key, else account_vault_api_id. It is "
+    "never the card number."
 )
 
 ROW_COLORS = {"stored": "green", "rejected": "red", "repeated": "red", "unknown": "yellow", "sending": "yellow"}
@@ -56,7 +56,7 @@ _FIELD_COLUMNS: Final[TableColumns] = {
 class JournalCommand:
     """Count the rows of a migration by state, or list them.
 
-    It sends nothing and changes nothing. Of a card the journal contains only the last four digits and the brand.
+    It sends and changes nothing. Of each card, the journal has only the brand and the last four digits.
 
     Exit status:
     - 0: the journal was read
@@ -84,7 +84,7 @@ class JournalCommand:
 class FieldsCommand:
     """List the fields of an account vault: when each is required, its length and its content.
 
-    A column whose name is a field needs no --map; case, blanks and dashes do not matter.
+    A column named like a field needs no --map; case, blanks and dashes do not matter.
     """
 
     as_json: AsJson = False

@@ -1,6 +1,6 @@
 """The options of a migration: of its input, its output files, its speed and its limits. Each is a field, said once."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import typer
 from gateway_async import AsyncGateway
 from gateway_async._secrets import is_address
 from gateway_async._wire.json_text import is_utf8
+from gateway_async.cli.command import split_pairs
 from gateway_async.cli.migrate.limits import Limits, Window
 from gateway_async.cli.output import ExitStatus, check_location, warn
 from gateway_async.errors import GatewayError, InvalidRequestError
@@ -131,9 +132,11 @@ class InputOptions:
             "shard": self.shard,
         }
         from_file = Columns.from_toml(self.columns) if self.columns else Columns()
+        mapped = split_pairs("--map", self.mapped or (), at_last=True)
+        constants = split_pairs("--set", self.constants or ())
         columns = Columns(
-            names={**from_file.names, **_pairs("--map", self.mapped)},
-            constants={**from_file.constants, **_pairs("--set", self.constants)},
+            names={**from_file.names, **{name: field.strip() for name, field in mapped.items()}},
+            constants={**from_file.constants, **{name: value.strip() for name, value in constants.items()}},
             key=self.key or from_file.key,
             ignore=(*from_file.ignore, *(self.ignored or ())),
         )
@@ -363,16 +366,6 @@ def client_factory(concurrency: int) -> Callable[[], AsyncGateway]:
 
 def _is_same_file(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve() or (path.exists() and other.exists() and path.samefile(other))
-
-
-def _pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    pairs = [text.rpartition("=") if option == "--map" else text.partition("=") for text in texts or ()]
-    if not all(name and sign for name, sign, _ in pairs):
-        raise typer.BadParameter(f"{option}: must have the form NAME=VALUE")
-    named = {name.strip(): value.strip() for name, _, value in pairs}
-    if len(named) < len(pairs):
-        raise typer.BadParameter(f"{option}: a name is given more than once")
-    return named
 
 
 def _unescape(delimiter: str | None) -> str | None:

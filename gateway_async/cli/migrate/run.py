@@ -13,11 +13,12 @@ import attrs
 import typer
 
 from gateway_async.cli.migrate.display import (
-    CommandResult,
     ProgressMeter,
     create_display,
     exit_status,
     format_counts,
+    print_event,
+    print_result,
     serve_live_page,
 )
 from gateway_async.cli.migrate.options import MigrationOptions, client_factory
@@ -272,11 +273,14 @@ class MigrationRun:
         status: int = interrupted or exit_status(report, stopped_by_limit=self._stopped_by_limit or report.at_cap)
         if self._failed and not interrupted:
             status = ExitStatus.FAILED
-        result = CommandResult(
-            report=report, status=status, context=self._context(), files=self._files, notes=self._notes
-        )
+        context, files, notes = self._context(), self._files, self._notes
         with printing(status, done=self._describe_result()):
-            result.show(as_json=self._options.as_json)
+            if self._options.as_json:
+                values = as_values(report, context)
+                values["resume_command"] = "" if report.complete else context.resume_command
+                print_event("end", **values, exit_status=int(status), files=dict(files), notes=notes)
+            else:
+                print_result(report, context, status, files, notes)
         return status
 
     def _describe_result(self) -> str:

@@ -51,13 +51,13 @@ _COUNTS: Final = ("matching", "different", "missing", "unread", "not_stored")
 class VerifyCommand(InputOptions):
     """Read back what a migration stored, and compare it. It changes nothing.
 
-    The journal provides the id and the last four digits. The input also provides expiry, holder and contact, and its
-    rows that are not stored are counted, also with a sample. Of several rows with one key, the one that was stored is
-    compared. A card that was replaced by one with the same last four digits is not detected, because neither the
-    gateway nor the journal provides more of a number.
+    The journal has the id and the last four digits. The input adds expiry, holder and contact, and shows which rows
+    were not stored, even with --sample. If several rows have the same key, the stored one is compared. A card that was
+    replaced by another with the same last four digits goes unnoticed: neither the gateway nor the journal has more of
+    its number.
 
-    The worst findings are shown first: missing accounts, different ones, those that could not be read, and then rows
-    that are not stored. --out writes all of them.
+    The worst findings come first: missing accounts, then different ones, unreadable ones, and rows that are not
+    stored. --out writes all of them.
 
     Reads the GATEWAY_* variables of the environment.
 
