@@ -157,7 +157,7 @@ class _Lease:
                 entries = [entry for entry in _entries(path.read_bytes()) if entry.items() >= self._owner.items()]
                 if entries:
                     number = len(entries)
-                    warn(f"deleting {number} postback {pluralize(number, 'config')}  that a killed run left behind")
+                    warn(f"deleting {number} postback {pluralize(number, 'config')} that a killed run left behind")
                     if await _remove(self._gateway, [entry["id"] for entry in entries]):
                         path.unlink()
 
