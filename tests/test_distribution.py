@@ -1,6 +1,7 @@
 """The wheel and the sdist: their content, their metadata, and the README that a package index shows."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -10,6 +11,7 @@ from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
 
+import hatchling.build
 import pytest
 
 import gateway_async
@@ -17,6 +19,7 @@ import gateway_async
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gateway_async"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+BILL = f"gateway_async-{gateway_async.__version__}.cdx.json"
 TOP_LEVEL = {
     *(
         ".ci",
@@ -60,6 +63,23 @@ def test_wheel(built: dict[str, Path]) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
     assert names == {name for name in files if "__pycache__" not in name}
     assert "gateway_async/py.typed" in names
+
+
+@pytest.mark.parametrize("bills", [[], [BILL]], ids=["from source", "nox -s build"])
+def test_bill_of_materials(bills: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CycloneDX file in dist/ is in `.dist-info/sboms/` of the wheel; a build without it works too."""
+    version_file = "gateway_async/_execution/http_client.py"
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", version_file):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    for name in bills:
+        (dist / name).write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile(dist / hatchling.build.build_wheel(str(dist))) as wheel:
+        found = [name for name in wheel.namelist() if "/sboms/" in name]
+    assert found == [f"gateway_async-{gateway_async.__version__}.dist-info/sboms/{name}" for name in bills]
 
 
 def test_sdist(built: dict[str, Path]) -> None:

@@ -1,10 +1,13 @@
-"""Each part that needs an extra says so when the extra is missing."""
+"""What a system may lack: an extra, which is named by the part that needs it, or the parts of POSIX."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.docs.documents import ROOT
+from tests.support.processes import run_python
 
 RUN = "import anyio\nasync def main():\n    {body}\nanyio.run(main)"
 COMMAND = "import sys; sys.argv = ['gateway-async', '--help']; from gateway_async.cli import main; main()"
@@ -58,3 +61,10 @@ def test_a_missing_extra_is_named(extra: str, library: str, program: str, tmp_pa
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603  our own program
     assert done.returncode != 0
     assert f"pip install 'gateway-async[{extra}]'" in done.stderr, done.stderr
+
+
+def test_windows(tmp_path: Path) -> None:
+    """Every module is imported; a sale, a migration, a receiver and the sandbox work without fork, modes and locks."""
+    done = run_python("-W", "error", "-m", "tests.deployment.without_posix", str(tmp_path), PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("modules, no problem\n")

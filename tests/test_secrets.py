@@ -60,12 +60,22 @@ def test_every_text_of_a_card_number_is_masked(as_text: Callable[[object], str])
         assert card[-5:] not in shown
 
 
-def test_how_they_look() -> None:
-    """A secret is stars; a card number is stars and its last four digits."""
-    assert (repr(Secret(KEY)), repr(AccountNumber(CARDS[0]))) == (
-        "Secret('************')",
-        "AccountNumber('************1111')",
-    )
+def test_look() -> None:
+    """A secret is stars; a card number is stars and its last four digits, as the gateway's `last_four`."""
+    secret, card = Secret(KEY), AccountNumber(CARDS[4])
+    assert (repr(secret), repr(card)) == ("Secret('************')", "AccountNumber('************8431')")
+    assert card.last_four == "8431"
+
+
+def test_value() -> None:
+    """Only `reveal` gives it: no comparison with plain text, no copy, no `__dict__` and no second wrapping."""
+    secret = Secret(KEY)
+    assert secret.reveal() == KEY
+    assert AccountNumber(Secret(CARDS[0])).reveal() == CARDS[0]
+    assert secret != KEY
+    assert copy.copy(secret) is secret
+    assert copy.deepcopy([secret])[0] is secret
+    assert not hasattr(secret, "__dict__")
 
 
 @pytest.mark.parametrize("number", ["", "1234", "1234567"])
@@ -74,31 +84,12 @@ def test_short_number(number: str) -> None:
     assert str(AccountNumber(number)) == "************"
 
 
-def test_reveal_gives_the_value() -> None:
-    assert Secret(KEY).reveal() == KEY
-
-
-def test_nested_secret() -> None:
-    """Wrapping twice reveals the value, not the mask."""
-    assert AccountNumber(Secret(CARDS[0])).reveal() == CARDS[0]
-
-
-def test_last_four() -> None:
-    """A card number gives its last four digits, as the gateway's `last_four` does."""
-    assert AccountNumber(CARDS[4]).last_four == "8431"
-
-
 @given(st.text(), st.text())
 def test_equality(one: str, other: str) -> None:
     """Equality and hash are those of the values, lone surrogates included."""
     assert (Secret(one) == Secret(other)) == (one == other)
     assert Secret(one) == AccountNumber(one)
     assert hash(Secret(one)) == hash(AccountNumber(one))
-
-
-def test_plain_text() -> None:
-    """A secret never equals the text it hides, so that a comparison cannot probe it by accident."""
-    assert Secret(KEY) != KEY
 
 
 def test_pickle() -> None:
@@ -186,17 +177,6 @@ def test_escapes(form: Callable[[str], str]) -> None:
     """A secret is masked as it is in a URL, and in JSON."""
     value = 'a/b "c" \\ \u00e9'
     assert mask_text(f"no {form(value)} here", [Secret(value)]).replace('"', "") == "no ************ here"
-
-
-def test_copies_are_the_secret_itself() -> None:
-    secret = Secret(KEY)
-    assert copy.copy(secret) is secret
-    assert copy.deepcopy([secret])[0] is secret
-
-
-def test_no_dict() -> None:
-    """A secret has no `__dict__` that a debugger or a serializer would walk."""
-    assert not hasattr(Secret(KEY), "__dict__")
 
 
 def test_a_log_record_shows_no_secret_argument(caplog: pytest.LogCaptureFixture) -> None:
@@ -336,29 +316,22 @@ def test_overlaps() -> None:
     assert mask_text(f"{before} 4111 1111 1111 1111") == "************1111"
 
 
-def test_known_secrets_of_any_form_are_masked() -> None:
-    secrets = (AccountNumber("072000326"), Secret("999"), Secret(""))
-    assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
-
-
 @pytest.mark.parametrize("text", ["{0}\r\n{1}", "['{0}', '{1}']", r'"{0}\r\n{1}"', "{0} - - {1}"])
 def test_split_number(text: str) -> None:
-    """A peer may repeat what was sent as a list or over two lines, which other numbers may be, too."""
+    """A peer may repeat what was sent as a list or over two lines; a quote of it adds no line to a log."""
     quoted = mask_text(f"no: {text.format('54545454', '54545454')}!", [AccountNumber("5454545454545454")])
     assert "************5454" in quoted
     assert "54545454" not in quoted
-
-
-def test_quote() -> None:
-    """A peer adds no line to a log, and a card number that it breaks over lines is masked."""
     assert quote_text("no\nERROR: 4111 1111\r\n1111 1111") == "no ERROR: ************1111"
 
 
-def test_short_secret() -> None:
-    """A CVV inside a longer number or word is chance, and masking it would spoil what the text says."""
-    assert mask_text("999 is (999), not 1999 or x999", [Secret("999")]) == (
-        "************ is (************), not 1999 or x999"
-    )
+def test_known_secrets() -> None:
+    """They have any form and characters; a CVV inside a longer number or word is chance, and stays."""
+    secrets = (AccountNumber("072000326"), Secret("999"), Secret(""))
+    assert mask_text("routing 072000326, cvv 999", secrets) == "routing ************0326, cvv ************"
+    assert mask_text(r"account 123456\1", [AccountNumber(r"123456\1")]) == r"account ************56\1"
+    text = "999 is (999), not 1999 or x999"
+    assert mask_text(text, secrets) == "************ is (************), not 1999 or x999"
 
 
 NO_STARS = st.characters(exclude_characters="*")
@@ -367,11 +340,6 @@ NO_STARS = st.characters(exclude_characters="*")
 @given(st.text(), st.text(NO_STARS, min_size=7), st.text())
 def test_secrets_of_any_characters_are_masked(before: str, secret: str, after: str) -> None:
     assert secret not in mask_text(f"{before}{secret}{after}", [Secret(secret)])
-
-
-def test_last_characters() -> None:
-    """The last four characters of an account number may be anything."""
-    assert mask_text(r"account 123456\1", [AccountNumber(r"123456\1")]) == r"account ************56\1"
 
 
 @st.composite

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
@@ -33,18 +33,11 @@ async def migration(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Process]:
         yield process
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def visitor(browser: Browser, migration: Process, request: pytest.FixtureRequest) -> AsyncIterator[Visitor]:
-    """Open a window for the page of the migration."""
+@pytest.fixture
+def base_url(migration: Process) -> str:
+    """Return the address of the page of the migration."""
     assert migration.stderr
-    address = (await anyio.to_thread.run_sync(migration.stderr.readline)).removeprefix("Live page: ").strip()
-    context = await browser.new_context(**request.param)
-    context.set_default_timeout(10_000)
-    visitor = Visitor(context, address)
-    await context.route("**", visitor.route)
-    yield visitor
-    await context.close()
-    assert visitor.complaints == []
+    return migration.stderr.readline().removeprefix("Live page: ").strip()
 
 
 @pytest.mark.parametrize("visitor", SIZES, indirect=True, ids=["wide", "phone and dark"])

@@ -74,7 +74,8 @@ def test_test_amounts(side: Side) -> None:
     for amount, reason, verbiage in DECLINED[::8]:
         made = side.pay(transaction_amount=amount)
         assert (made["status_id"], made["reason_code_id"], made["verbiage"]) == (301, int(reason), verbiage)
-        assert (made["auth_amount"], made["auth_code"]) == ("0.00", ""), amount
+        assert (made["response_message"], made["auth_amount"]) == (verbiage, "0.00"), amount
+        assert (made["auth_code"], made["batch"]) == ("", None), amount
 
 
 def test_an_undocumented_amount_is_approved(side: Side) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -43,8 +44,8 @@ def show(sandbox: Sandbox, device_terms: Family) -> Iterator[Any]:
         yield start
 
 
-def test_signed_terms(device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
-    """The response has the signature, and the integrator id in another spelling."""
+def test_signed_terms(side: Side, device_terms: Family, raw_client: RawClient, new: dict[str, Any]) -> None:
+    """The response has the signature, which is a record, and the integrator id in another spelling; not the terms."""
     made = device_terms.create(**new)
     assert {*made} == RESPONSE
     assert (made["reason_code_id"], made["require_signature"]) == (1000, 1)
@@ -53,12 +54,11 @@ def test_signed_terms(device_terms: Family, raw_client: RawClient, new: dict[str
     signature = made["signature"]
     assert (signature["resource"], signature["resource_id"]) == ("DeviceTerm", made["id"])
     assert {*signature} == {"id", "resource_id", "resource", "signature", "created_ts", "modified_ts"}
-
-
-def test_the_signature_is_a_record(side: Side, device_terms: Family, new: dict[str, Any]) -> None:
-    made = device_terms.create(**new)
     (found,) = side.find("signatures", {"resource": "DeviceTerm", "resource_id": made["id"]})
-    assert {field: found[field] for field in made["signature"]} == made["signature"]
+    assert {field: found[field] for field in signature} == signature
+    assert device_terms.get(made["id"]) == made
+    assert side.get_by_api_id("deviceterms", new["device_terms_api_id"]) == made
+    assert refused(lambda: device_terms.get("f" * 24)).status == 404
 
 
 def test_terms_without_a_signature_are_only_accepted(device_terms: Family, new: dict[str, Any]) -> None:
@@ -69,32 +69,22 @@ def test_terms_without_a_signature_are_only_accepted(device_terms: Family, new: 
 REQUIRED = ["location_id", "terminal_id", "require_signature", "terms_conditions"]
 
 
-@pytest.mark.parametrize("name", REQUIRED)
-def test_a_missing_field_but_the_integrator_id_is_named(raw_client: RawClient, new: dict[str, Any], name: str) -> None:
-    del new[name]
-    response = raw_client.post("/v2/deviceterms", "deviceterm", new)
-    assert response.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
-
-
-@pytest.mark.parametrize("name", REQUIRED[1:])
-def test_filled_location(device_terms: Family, new: dict[str, Any], name: str) -> None:
-    """The gateway names another missing field on both sides."""
-    del new[name]
-    assert list(refusal(lambda: device_terms.create(**new))) == [name]
+def test_missing_field(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
+    """Each is named but the integrator id, and the location, which the SDK fills in."""
+    for name in REQUIRED:
+        rest = {other: value for other, value in new.items() if other != name}
+        response = raw_client.post("/v2/deviceterms", "deviceterm", rest)
+        assert response.json()["errors"] == {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
+        if name != "location_id":
+            assert list(refusal(partial(device_terms.create, **rest))) == [name]
 
 
 @pytest.mark.parametrize(("name", "length"), [("terms_conditions", 4096), ("device_terms_api_id", 36)])
-def test_terms_with_one_character_too_many_are_refused(
-    device_terms: Family, new: dict[str, Any], name: str, length: int
-) -> None:
+def test_greatest_length(device_terms: Family, new: dict[str, Any], name: str, length: int) -> None:
+    """Terms with one character too many are refused."""
     longest = new[name].ljust(length, "-")
     assert list(refusal(lambda: device_terms.create(**new | {name: longest + "-"}))) == [name]
     assert device_terms.create(**new | {name: longest})["reason_code_id"] == 1000
-
-
-def test_no_response_repeats_the_terms(device_terms: Family, new: dict[str, Any]) -> None:
-    made = device_terms.create(**new)
-    assert "terms_conditions" not in {*made, *device_terms.get(made["id"])}
 
 
 def test_the_integrator_id_of_accepted_terms_is_unique(device_terms: Family, new: dict[str, Any]) -> None:
@@ -133,38 +123,28 @@ def test_timeout(sandbox: Sandbox, side: Side, show: Any, new: dict[str, Any]) -
     assert waiting.result()["reason_code_id"] == 1000
 
 
-def test_unsigned_device(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
-    """The text is the gateway's own; terms without a signature are shown."""
+def test_unusable_terminal(raw_client: RawClient, device_terms: Family, new: dict[str, Any]) -> None:
+    """The texts are the gateway's own; a terminal that takes no signature shows terms without one."""
     terminal = raw_client.http.post("/_sandbox/terminals", json={"sig_capture_enable": False}).json()["id"]
-    new |= {"terminal_id": terminal}
-    assert refusal(lambda: device_terms.create(**new)) == {"terminal_id": ["Device is not signature capable"]}
-    assert device_terms.create(**new | {"require_signature": 0})["reason_code_id"] == 1000
-
-
-def test_unknown_terminal(device_terms: Family, new: dict[str, Any]) -> None:
-    """The text for an unknown terminal is that of other calls."""
-    assert refusal(lambda: device_terms.create(**new | {"terminal_id": "f" * 24})) == {
-        "terminal_id": ["Terminal not found"]
-    }
-
-
-def test_terms_are_read_by_both_ids_with_their_signature(side: Side, device_terms: Family, new: dict[str, Any]) -> None:
-    made = device_terms.create(**new)
-    assert device_terms.get(made["id"]) == made
-    assert side.get_by_api_id("deviceterms", new["device_terms_api_id"]) == made
-    assert refused(lambda: device_terms.get("f" * 24)).status == 404
+    for terminal_id, text in ((terminal, "Device is not signature capable"), ("f" * 24, "Terminal not found")):
+        assert refusal(partial(device_terms.create, **new | {"terminal_id": terminal_id})) == {"terminal_id": [text]}
+    new |= {"terminal_id": terminal, "require_signature": 0}
+    assert device_terms.create(**new)["reason_code_id"] == 1000
 
 
 FILTERS = ["id", "location_id", "terminal_id", "device_terms_api_id", "reason_code_id", "created_ts", "created_user_id"]
 
 
-@pytest.mark.parametrize("name", FILTERS)
-def test_each_documented_column_filters_the_list(device_terms: Family, new: dict[str, Any], name: str) -> None:
+def test_filters(device_terms: Family, new: dict[str, Any]) -> None:
+    """Each documented column filters the list, and no other."""
     made = device_terms.create(**new)
-    wanted = new[name] if name == "device_terms_api_id" else made[name]
-    assert made["id"] in [each["id"] for each in device_terms.list(**{name: wanted})]
-    other = "1" if name in ("reason_code_id", "created_ts") else "f" * 24
-    assert device_terms.list(**{name: other}) == []
+    for name in FILTERS:
+        wanted = new[name] if name == "device_terms_api_id" else made[name]
+        assert made["id"] in [each["id"] for each in device_terms.list(**{name: wanted})]
+        other = "1" if name in ("reason_code_id", "created_ts") else "f" * 24
+        assert device_terms.list(**{name: other}) == []
+    for name in ("require_signature", "device_term_api_id", "terms_conditions"):
+        assert list(refusal(partial(device_terms.list, **{name: "1"}))) == [name]
 
 
 def test_last_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) -> None:
@@ -176,22 +156,12 @@ def test_last_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) 
     assert device_terms.list(id=made["id"], created_ts="last 90 days") == []
 
 
-@pytest.mark.parametrize("name", ["require_signature", "device_term_api_id", "terms_conditions"])
-def test_a_list_refuses_other_filters(device_terms: Family, name: str) -> None:
-    assert list(refusal(lambda: device_terms.list(**{name: "1"}))) == [name]
-
-
-@pytest.mark.parametrize("name", ["created_user", "location", "terminal", "reason_code", "signature"])
-def test_expand(device_terms: Family, new: dict[str, Any], name: str) -> None:
+def test_expands(device_terms: Family, new: dict[str, Any]) -> None:
     """The related record is under the expand's name."""
     made = device_terms.create(**new)
-    related = device_terms.get(made["id"], name)[name]
-    assert related["id"] == (made["signature"]["id"] if name == "signature" else made[f"{name}_id"])
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_there_is_no_method_to_change_terms(raw_client: RawClient, method: str) -> None:
-    assert raw_client.http.request(method, f"/v2/deviceterms/{'f' * 24}").status_code == 405
+    for name in ("created_user", "location", "terminal", "reason_code", "signature"):
+        related = device_terms.get(made["id"], name)[name]
+        assert related["id"] == (made["signature"]["id"] if name == "signature" else made[f"{name}_id"])
 
 
 def test_wrong_controls(sandbox: Sandbox, raw_client: RawClient, show: Any, new: dict[str, Any]) -> None:

@@ -100,28 +100,23 @@ def _kept(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not ...}
 
 
-def with_data(brand: str, name: str, value: Any) -> dict[str, Any]:
-    """Return valid data with another value of a field; `...` omits it."""
-    return content(brand, {name: value})
-
-
-def with_line(brand: str, name: str, value: Any) -> dict[str, Any]:
-    """Return valid data with another value of a field of its line; `...` omits it."""
-    return content(brand, line={name: value})
+def with_line(brand: str, line: dict[str, Any]) -> dict[str, Any]:
+    """Return valid data with other fields of its line; `...` omits one."""
+    return content(brand, line=line)
 
 
 @pytest.mark.parametrize("brand", ["visa", "mc"])
 @pytest.mark.parametrize(
     ("table", "make", "path"),
-    [(DATA_FIELDS, with_data, "level3_data"), (LINE_FIELDS, with_line, "level3_data.line_items[0]")],
+    [(DATA_FIELDS, content, "level3_data"), (LINE_FIELDS, with_line, "level3_data.line_items[0]")],
     ids=["data", "line"],
 )
 def test_the_fields(level3s: Family, sales: dict[str, str], brand: str, table: str, make: Any, path: str) -> None:
     """The longest value is kept, a longer one refused, and a required one named when missing."""
 
     def create(name: str, value: Any) -> Any:
-        data = level3s.create(transaction_id=sales[brand], **make(brand, name, value))["level3_data"]
-        return (data if make is with_data else data["line_items"][0])[name]
+        data = level3s.create(transaction_id=sales[brand], **make(brand, {name: value}))["level3_data"]
+        return (data if make is content else data["line_items"][0])[name]
 
     for name, length, required, kind in read(table, brand):
         value = longest(kind, length, name)
@@ -140,7 +135,7 @@ def test_each_documented_tax_type_is_accepted(level3s: Family, sales: dict[str, 
         assert made["level3_data"]["line_items"][0]["tax_type_id"] == code
 
 
-WRONG = [
+WRONG: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("visa", {"order_date": "191301"}, {}, "order_date"),
     ("visa", {"sales_tax": "1.23456"}, {}, "sales_tax"),
     ("visa", {"shipto_zip_code": "32606-1"}, {}, "shipto_zip_code"),
@@ -151,36 +146,25 @@ WRONG = [
     ("mc", {}, {"quantity": "two"}, "line_items[0].quantity"),
     ("mc", {"order_date": "190131"}, {}, "order_date"),
     ("visa", {}, {"debit_credit": "D"}, "line_items[0].debit_credit"),
+    ("visa", {"line_items": [LINES["visa"], "x"]}, {}, "line_items[1]"),
 ]
 
 
-@pytest.mark.parametrize(("brand", "data", "line", "path"), WRONG, ids=[f"{row[0]} {row[3]}" for row in WRONG])
-def test_wrong_values(
-    level3s: Family, sales: dict[str, str], brand: str, data: dict[str, Any], line: dict[str, Any], path: str
-) -> None:
-    """Codes, dates, digits, and the fields of the other brand in a strict sandbox."""
-    new = content(brand, data, line)
-    assert list(refusal(lambda: level3s.create(transaction_id=sales[brand], **new))) == [f"level3_data.{path}"]
-
-
-@pytest.mark.parametrize("lines", [..., [], None, "x"])
-def test_missing_lines_have_the_gateways_message(level3s: Family, sales: dict[str, str], lines: Any) -> None:
-    new = content("visa", {"line_items": lines})
-    assert refusal(lambda: level3s.create(transaction_id=sales["visa"], **new)) == {
-        "level3_data.line_items": ["Line item record details missing"]
+def test_wrong_values(level3s: Family, sales: dict[str, str]) -> None:
+    """Codes, dates, digits, and the fields of the other brand in a strict sandbox; a line's problem has its number."""
+    wrong = [(brand, content(brand, data, line), f"level3_data.{path}") for brand, data, line, path in WRONG]
+    wrong += [("visa", {"level3_data": None}, "level3_data"), ("visa", {}, "level3_data")]
+    for brand, data, name in wrong:
+        assert list(refusal(partial(level3s.create, transaction_id=sales[brand], **data))) == [name]
+    without: list[Any] = [..., [], None, "x"]
+    for lines in without:
+        new = {"transaction_id": sales["visa"], **content("visa", {"line_items": lines})}
+        missing = {"level3_data.line_items": ["Line item record details missing"]}
+        assert refusal(partial(level3s.create, **new)) == missing
+    assert list(refusal(lambda: level3s.create(**content("visa")))) == ["transaction_id"]
+    assert refusal(lambda: level3s.create(transaction_id="f" * 24, **content("visa"))) == {
+        "transaction_id": ["transaction_id provided is not valid"]
     }
-
-
-def test_a_problem_has_the_number_of_its_line(level3s: Family, sales: dict[str, str]) -> None:
-    new = content("visa", {"line_items": [LINES["visa"], "x"]})
-    assert list(refusal(lambda: level3s.create(transaction_id=sales["visa"], **new))) == ["level3_data.line_items[1]"]
-
-
-@pytest.mark.parametrize("missing", ["transaction_id", "level3_data"])
-def test_a_missing_part_of_the_data_is_named(level3s: Family, sales: dict[str, str], missing: str) -> None:
-    new = {"transaction_id": sales["visa"], **content("visa")}
-    del new[missing]
-    assert list(refusal(lambda: level3s.create(**new))) == [missing]
 
 
 def test_documented_record(level3s: Family, side: Side, raw_client: RawClient) -> None:
@@ -204,23 +188,17 @@ def test_second_post(level3s: Family, raw_client: RawClient) -> None:
 
 
 def test_deletion(level3s: Family, side: Side, raw_client: RawClient) -> None:
-    """A second deletion is a 409, and new data can be created."""
+    """A second deletion is a 409, and new data can be created; once settled, it stays."""
     sale = raw_client.sale()
     made = level3s.create(transaction_id=sale["id"], **content("visa"))
     level3s.delete(made["id"])
     assert refused(lambda: level3s.delete(made["id"])).status == 409
     assert refused(lambda: level3s.get("f" * 24)).status == 404
     assert side.read(sale, "transaction_level3")["transaction_level3"] is None
-    assert level3s.create(transaction_id=sale["id"], **content("visa"))["id"] != made["id"]
-
-
-def test_level3_data_of_a_settled_transaction_is_not_deleted(
-    level3s: Family, side: Side, raw_client: RawClient
-) -> None:
-    sale = raw_client.sale()
-    made = level3s.create(transaction_id=sale["id"], **content("visa"))
+    again = level3s.create(transaction_id=sale["id"], **content("visa"))
+    assert again["id"] != made["id"]
     side.settle(sale["transaction_batch_id"])
-    assert list(refusal(lambda: level3s.delete(made["id"]))) == ["transaction_id"]
+    assert list(refusal(lambda: level3s.delete(again["id"]))) == ["transaction_id"]
 
 
 def test_excluded_transactions(level3s: Family, sandbox: Sandbox, raw_client: RawClient) -> None:
@@ -233,12 +211,6 @@ def test_excluded_transactions(level3s: Family, sandbox: Sandbox, raw_client: Ra
     sandbox.change_product(level3_allow=True)
     refusals += [refusal(lambda: level3s.create(transaction_id=other, **content("visa"))) for other in others]  # noqa: B023
     assert [list(each) for each in refusals] == [["transaction_id"]] * 3
-
-
-def test_an_unknown_transaction_id_is_refused(level3s: Family) -> None:
-    assert refusal(lambda: level3s.create(transaction_id="f" * 24, **content("visa"))) == {
-        "transaction_id": ["transaction_id provided is not valid"]
-    }
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PUT", "/x")])

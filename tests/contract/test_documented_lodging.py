@@ -23,37 +23,26 @@ def lodging(sandbox: Sandbox) -> Iterator[None]:
     sandbox.change_product(industry_type="ecommerce")
 
 
-@pytest.mark.parametrize("name", STAY)
 @pytest.mark.parametrize("fields", [{"action": "sale"}, {"action": "authonly"}, FORCE], ids=lambda it: it["action"])
-def test_required_stay(side: Side, fields: dict[str, str], name: str) -> None:
-    """A payment of a hotel requires both dates and the rate."""
-    given = {key: value for key, value in STAY.items() if key != name}
-    label = name.replace("_", " ").title()
-    assert refusal(lambda: side.pay(**fields, **given)) == {name: [f"{label} cannot be blank."]}
-
-
-def test_a_payment_shows_its_stay(side: Side) -> None:
-    made = side.pay(**STAY)
+def test_stay(side: Side, fields: dict[str, str]) -> None:
+    """A payment of a hotel requires both dates and the rate, and shows them."""
+    for name in STAY:
+        given = {key: value for key, value in STAY.items() if key != name}
+        problem = {name: [f"{name.replace('_', ' ').title()} cannot be blank."]}
+        assert refusal(lambda: side.pay(**fields, **given)) == problem  # noqa: B023
+    made = side.pay(**fields, **STAY)
     assert {name: str(made[name]) for name in STAY} == STAY
 
 
-WITHOUT: list[dict[str, Any]] = [
-    {"action": "avsonly", "transaction_amount": "0.00"},
-    {"action": "refund"},
-    BANK_ACCOUNT | {"action": "debit", "payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...},
-]
-
-
-@pytest.mark.parametrize("fields", WITHOUT, ids=lambda it: it["action"])
-def test_other_payments(side: Side, fields: dict[str, Any]) -> None:
-    """Payments of a hotel that charge no card need no stay."""
-    assert side.pay(**fields)["id"]
-
-
-@pytest.mark.parametrize("industry", ["retail", "restaurant", "mailorder", "ecommerce"])
-def test_only_lodging_merchants_need_a_stay(side: Side, sandbox: Sandbox, industry: str) -> None:
-    sandbox.change_product(industry_type=industry)
-    assert side.pay()["checkin_date"] is None
+def test_other_payments(side: Side, sandbox: Sandbox) -> None:
+    """Payments of a hotel that charge no card need no stay, nor do those of other merchants."""
+    debit = BANK_ACCOUNT | {"action": "debit", "payment_method": "ach", "ach_sec_code": "WEB", "exp_date": ...}
+    assert side.pay(action="avsonly", transaction_amount="0.00")["id"]
+    assert side.pay(action="refund")["id"]
+    assert side.pay(**debit)["id"]
+    for industry in ("retail", "restaurant", "mailorder", "ecommerce"):
+        sandbox.change_product(industry_type=industry)
+        assert side.pay()["checkin_date"] is None
 
 
 def test_terminal(side: Side, raw_client: RawClient) -> None:

@@ -86,40 +86,26 @@ async def test_relationships(sandbox: Sandbox, relationship: str | None, names: 
 
 @pytest.mark.asyncio
 async def test_location_info(sandbox: Sandbox) -> None:
-    """An info has the merchant accounts, the terminals and the links."""
+    """An info has the merchant accounts, with a surcharge if there is one, the terminals and the links."""
     async with sandbox.gateway() as gateway:
         (info,) = (await gateway.locations.infos()).records
-    assert info.product_transactions is not None
-    assert [account.payment_method for account in info.product_transactions] == ["cc", "ach"]
+        (full,) = (await gateway.locations.infos(expand=("terminals",))).records
+        sandbox.change_product(surcharge=True)
+        (charging,) = (await gateway.locations.infos()).records
+        sandbox.change_product(surcharge=False)
+    assert [account.payment_method for account in info.product_transactions or ()] == ["cc", "ach"]
     assert [terminal.id for terminal in info.terminals or ()] == [sandbox.info.terminal_id]
+    assert [terminal.serial_number for terminal in info.terminals or ()] == [None]
+    assert [terminal.serial_number for terminal in full.terminals or ()] != [None]
     assert info.product_file is None
     assert info.extra["_links"]["location"]["href"].endswith(f"/v2/locations/{info.id}")
-
-
-@pytest.mark.asyncio
-async def test_surcharge(sandbox: Sandbox) -> None:
-    """The merchant account shows the settings of its surcharge, if it has one."""
-    async with sandbox.gateway() as gateway:
-        sandbox.change_product(surcharge=True)
-        (info,) = (await gateway.locations.infos()).records
-        sandbox.change_product(surcharge=False)
-    shown = [account.surcharge and account.surcharge["surcharge_rate"] for account in info.product_transactions or ()]
-    assert shown == ["3.0", None]
-
-
-@pytest.mark.asyncio
-async def test_terminal_fields(sandbox: Sandbox) -> None:
-    """An expand of an info shows more of its terminals than their addresses."""
-    async with sandbox.gateway() as gateway:
-        (short,) = (await gateway.locations.infos()).records
-        (full,) = (await gateway.locations.infos(expand=("terminals",))).records
-    assert [each.serial_number for each in short.terminals or ()] == [None]
-    assert [each.serial_number for each in full.terminals or ()] != [None]
+    accounts = charging.product_transactions or ()
+    assert [account.surcharge and account.surcharge["surcharge_rate"] for account in accounts] == ["3.0", None]
 
 
 @pytest.mark.asyncio
 async def test_filters(sandbox: Sandbox) -> None:
-    """Infos show an inactive merchant account only when asked for; unknown words are refused by name."""
+    """Infos show an inactive merchant account only when asked for; unknown words and names are refused."""
     async with sandbox.gateway() as gateway:
         (info,) = (await gateway.locations.infos({"product_transaction_active": 0})).records
         assert info.product_transactions == ()
@@ -131,6 +117,9 @@ async def test_filters(sandbox: Sandbox) -> None:
             with pytest.raises(ValidationError) as caught:
                 await gateway.locations.infos(filters)
             assert list(caught.value.fields) == list(filters)
+        with pytest.raises(InvalidRequestError, match="relationship"):
+            gateway.locations.infos({"relationships": "all"})
+        gateway.locations.infos({"name": "Sandbox"}, extra_filters={"relationships": "all"})
 
 
 @pytest.mark.asyncio
@@ -142,15 +131,6 @@ async def test_next_page(sandbox: Sandbox) -> None:
         page = await infos
         assert page.page_count == 2
         assert [each.name async for each in infos] == ["Branch", "Sandbox"]
-
-
-@pytest.mark.asyncio
-async def test_misspelled_filter(sandbox: Sandbox) -> None:
-    """A name that no info has is an error before anything is sent, unless it is an extra filter."""
-    async with sandbox.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="relationship"):
-            gateway.locations.infos({"relationships": "all"})
-        gateway.locations.infos({"name": "Sandbox"}, extra_filters={"relationships": "all"})
 
 
 @pytest.mark.asyncio

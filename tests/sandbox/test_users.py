@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.request_log import LoggedRequest
@@ -94,8 +93,10 @@ def test_restart(tmp_path: Path, open_shop: OpenShop) -> None:
         assert shop.http.get("/v2/users/me", headers={"user-id": user["id"], "user-api-key": "planted-key"}).is_success
 
 
-def test_a_user_without_a_role_logs_in_and_out(shop: Shop) -> None:
-    user = made(shop, "user", username="ada", password=PASSWORD)
+def test_new_user(sandbox: Sandbox, shop: Shop) -> None:
+    """Without a role a user logs in and out, and has no other rights; with one, its hash-key signs requests."""
+    key, now = "planted-hash-key-of-24-or-more", str(int(sandbox.now()))
+    user = made(shop, "user", username="ada", password=PASSWORD, user_hash_key=key)
     token = log_in(shop, "ada", PASSWORD).json()["token"]
     assert (token["id"], token["primary_location_id"]) == (user["id"], shop.info.location_id)
     headers = {"developer-id": shop.info.developer_id, "access-token": token["token"]}
@@ -103,27 +104,22 @@ def test_a_user_without_a_role_logs_in_and_out(shop: Shop) -> None:
         refused = http.get("/v2/contacts")
         assert (refused.status_code, refused.json()["message"]) == (403, "The user has no rights before it has a role.")
         assert http.delete(f"/v2/token/{token['token']}").status_code == 204
-
-
-def test_a_hash_key_of_a_new_user(sandbox: Sandbox, shop: Shop) -> None:
-    key, now = "planted-hash-key-of-24-or-more", str(int(sandbox.now()))
-    user = made(shop, "user", user_hash_key=key)
     made(shop, "authroleuser", user_id=user["id"], auth_role_id=1)
     digest = hmac.new(key.encode(), f"{user['id']}{now}".encode(), hashlib.sha256).hexdigest()
     signed = {"developer-id": shop.info.developer_id, "user-id": user["id"], "timestamp": now, "hash-key": digest}
     assert httpx.get(f"{shop.info.base_url}/v2/transactions", params=signed).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "fields", [{"password": "planted"}, {"user_hash_key": "planted"}, {"password": PASSWORD, "username": ""}]
-)
-def test_no_log_entry_shows_a_secret(open_shop: OpenShop, errors: Errors, fields: dict[str, str]) -> None:
+def test_logged_secrets(open_shop: OpenShop, errors: Errors) -> None:
+    """Neither a refusal nor its log entry shows a password or a key."""
     entries: list[LoggedRequest] = []
     with Sandbox(on_request=entries.append) as sandbox:
         shop = open_shop(sandbox.info)
-        response = shop.post("user", "/v2/users", fields)
-        assert errors(response)
-        assert "lanted" not in response.text + str(entries)
+        for fields in ({"password": "planted"}, {"user_hash_key": "planted"}, {"password": PASSWORD, "username": ""}):
+            response = shop.post("user", "/v2/users", fields)
+            assert errors(response)
+            assert "lanted" not in response.text + str(entries)
+        assert len(entries) == 3
         assert PASSWORD not in repr(sandbox.info)
 
 
