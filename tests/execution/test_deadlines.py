@@ -1,7 +1,8 @@
-"""Deadlines and cancellation of writes: time runs out, but no payment gets lost."""
+"""Deadlines and cancellation: time runs out, but no payment gets lost; reads are repeated within one deadline."""
 
 import asyncio
 import math
+from typing import Any
 from unittest import mock
 
 import anyio
@@ -9,7 +10,21 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import NotSentError, OutcomeUnknownError, SendStage, Transaction, UserApiKey
+from gateway_async import (
+    ApiId,
+    AsyncGateway,
+    ConnectionLostError,
+    Contact,
+    DeadlineExceededError,
+    MalformedReplyError,
+    MismatchedReplyError,
+    NotSentError,
+    OutcomeUnknownError,
+    SendStage,
+    ServerError,
+    Transaction,
+    UserApiKey,
+)
 from gateway_async._execution.http_client import HttpClient
 from gateway_async._http import event_loop
 from gateway_async._http.progress import PROGRESS, Stage
@@ -20,7 +35,9 @@ from tests.support.scripted_transport import (
     APPROVED,
     LOST,
     NOT_THERE,
+    Case,
     Script,
+    case,
     error_of,
     record,
     sell_at_terminal,
@@ -31,35 +48,48 @@ from tests.support.scripted_transport import (
 pytestmark = pytest.mark.anyio
 
 
+async def read(gateway: AsyncGateway) -> Contact:
+    return await gateway.contacts.get("1")
+
+
 async def never_connects(request: httpx.Request) -> httpx.Response:
     """A transport that waits for a connection which never comes."""
     request.extensions[PROGRESS].stage = Stage.CONNECTING
     return await silent(request)
 
 
-async def test_silent_gateway() -> None:
-    """The write ends within its deadline, with the transaction that the lookup found."""
-    assert (await Script(post=[silent], get=[APPROVED]).run(sell_named, timeout=30)).approved
-    assert trio.current_time() == 20
+async def customer(_: httpx.Request) -> httpx.Response:
+    """A customer who takes all the time that the device gives."""
+    await trio.sleep(299)
+    return record("routertransaction", transaction_api_id="mine", status_id=101)
 
 
-async def test_a_gateway_that_stays_silent_is_unknown_at_the_deadline() -> None:
-    error = await Script(post=[silent], get=[silent]).fail(sell_named, OutcomeUnknownError, timeout=30)
-    assert (error.api_id, error.reached, trio.current_time()) == ("mine", SendStage.SENT, 30)
+def seconds_later(_: httpx.Request) -> httpx.Response:
+    """A record that appears after five seconds."""
+    return NOT_THERE if trio.current_time() < 5 else record("transaction")
 
 
-async def test_a_write_that_never_got_a_connection_is_not_sent() -> None:
-    await Script(post=[never_connects]).fail(sell_named, NotSentError, timeout=30)
-    assert trio.current_time() <= 30
+HALF_A_MINUTE: dict[str, Any] = {"timeout": 30}
+CASES = [
+    case("a silent gateway leaves time for the lookup that finds the transaction", sell_named, {"approved": True},
+         "POST GET", post=[silent], get=[APPROVED], options=HALF_A_MINUTE, ends=20),
+    case("a gateway that stays silent is unknown at the deadline", sell_named,
+         (OutcomeUnknownError, {"api_id": "mine", "reached": SendStage.SENT}), "POST GET",
+         post=[silent], get=[silent], options=HALF_A_MINUTE, ends=30),
+    case("a write that never got a connection is not sent", sell_named, NotSentError, "POST",
+         post=[never_connects], options=HALF_A_MINUTE, ends=20),
+    case("a terminal may take its 300 seconds", sell_at_terminal, {"approved": True}, "POST",
+         post=[customer], options=HALF_A_MINUTE, ends=299),
+    case("a lost terminal sale that appears seconds later is the result", sell_at_terminal, {"id": "found"},
+         "POST GET", post=[LOST], get=[seconds_later]),
+    case("one deadline bounds all attempts and waits", read, (DeadlineExceededError, {"seconds": 30}), "GET",
+         get=[silent], options=HALF_A_MINUTE, ends=30),
+]  # fmt: skip
 
 
-async def test_a_terminal_may_take_its_300_seconds() -> None:
-    async def customer(_: httpx.Request) -> httpx.Response:
-        await trio.sleep(299)
-        return record("routertransaction", transaction_api_id="mine", status_id=101)
-
-    assert (await Script(post=[customer]).run(sell_at_terminal, timeout=30)).approved
-    assert trio.current_time() == 299
+@pytest.mark.parametrize("call", CASES)
+async def test_outcomes_and_ends(call: Case) -> None:
+    await call.check()
 
 
 async def test_lost_terminal_call() -> None:
@@ -73,12 +103,6 @@ async def test_lost_terminal_call() -> None:
         assert trio.current_time() <= 45
         script.responses["get"] = [record("transaction", transaction_api_id="mine", status_id=301)]
         assert (await resolved(error, Transaction)).declined
-
-
-async def test_a_lost_terminal_sale_that_appears_seconds_later_is_the_result() -> None:
-    script = Script(post=[LOST], get=[lambda _: NOT_THERE if trio.current_time() < 5 else record("transaction")])
-    assert (await script.run(sell_at_terminal)).id == "found"
-    assert script.asked[-1].url.path == "/v2/transactions/mine"
 
 
 async def test_a_cancelled_payment_is_looked_up_before_the_cancellation_goes_on() -> None:
@@ -127,6 +151,52 @@ async def test_cancelled_read() -> None:
     errors = [event.error for event in script.events_of(AttemptEnded)]
     errors += [event.error for event in script.events_of(CallEnded)]
     assert [type(error) for error in errors] == [trio.Cancelled] * 2
+
+
+# --- reads
+
+
+async def test_tries_are_bounded() -> None:
+    """`max_attempts` is how often a read is tried, and its last failure is what the caller gets."""
+    script = Script(get=[LOST])
+    await script.fail(read, ConnectionLostError, max_attempts=4)
+    assert len(script.asked) == 4
+
+
+async def test_slow_failures_do_not_add_up_to_more_than_the_deadline() -> None:
+    async def slow_failure(_: httpx.Request) -> httpx.Response:
+        await trio.sleep(4)
+        return httpx.Response(503)
+
+    script = Script(get=[slow_failure])
+    with pytest.raises((DeadlineExceededError, ServerError)):
+        await script.run(read, timeout=10, max_attempts=50)
+    assert trio.current_time() <= 10
+
+
+async def test_fresh_connection() -> None:
+    """Every pooled connection may be one response behind: the repetition has its own, but not after other failures."""
+    script = Script(get=[record("contact", id="other"), record("contact", id="mine")])
+    assert (await script.run(lambda g: g.contacts.get("mine"))).id == "mine"
+    assert [request.headers.get("connection") for request in script.asked] == [None, "close"]
+    script = Script(get=[httpx.Response(503), record("contact", id="mine")])
+    await script.run(lambda g: g.contacts.get("mine"))
+    assert [request.headers.get("connection") for request in script.asked] == [None, None]
+
+
+async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
+    script = Script(get=[record("contact", contact_api_id="other")])
+    error = await script.fail(lambda g: g.contacts.get(ApiId("mine")), MismatchedReplyError)
+    assert error.differences == ("contact_api_id is 'other', not 'mine'",)
+
+
+async def test_a_body_is_cut_and_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway_async._execution.http_client.MAX_BODY", 1000)
+    script = Script(get=[httpx.Response(200, content=b" " * 1001)])
+    await script.fail(lambda g: g.contacts.get("1"), MalformedReplyError, match="longer than 1000 bytes")
+
+
+# --- timers
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.1])

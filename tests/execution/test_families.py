@@ -31,11 +31,11 @@ from tests.support.outcomes import resolved
 from tests.support.scripted_transport import (
     LOST,
     NOT_THERE,
+    Case,
     Script,
     ScriptedResponse,
     absent,
     case,
-    check_case,
     echo,
     error_of,
     record,
@@ -202,9 +202,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
-async def test_requests_and_outcomes_of_lost_writes(verb: Verb, responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", CASES)
+async def test_requests_and_outcomes_of_lost_writes(call: Case) -> None:
+    await call.check()
 
 
 # --- lost responses: changes

@@ -29,13 +29,12 @@ from tests.support.scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
+    Case,
     Script,
     ScriptedResponse,
     UsedConnections,
-    Verb,
     absent,
     case,
-    check_case,
     error_of,
     listed,
     record,
@@ -99,9 +98,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
-async def test_requests_and_outcomes_of_lookups(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", CASES)
+async def test_requests_and_outcomes_of_lookups(call: Case) -> None:
+    await call.check()
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,10 @@ from tests.support.scripted_transport import (
     LOST,
     NEVER_LEFT,
     NOT_THERE,
+    Case,
     Script,
     ScriptedResponse,
-    Verb,
     case,
-    check_case,
     echo,
     error_of,
     listed,
@@ -160,9 +159,9 @@ CREATES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CREATES)
-async def test_requests_and_outcomes_of_creates(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", CREATES)
+async def test_requests_and_outcomes_of_creates(call: Case) -> None:
+    await call.check()
 
 
 async def test_proven_absence() -> None:
@@ -292,9 +291,9 @@ SKIPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), SKIPS)
-async def test_requests_and_outcomes_of_changes(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", SKIPS)
+async def test_requests_and_outcomes_of_changes(call: Case) -> None:
+    await call.check()
 
 
 async def test_paid_by_link() -> None:

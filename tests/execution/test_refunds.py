@@ -14,7 +14,7 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
 )
-from tests.support.scripted_transport import LOST, NOT_THERE, Script, Verb, absent, case, check_case, echo, record
+from tests.support.scripted_transport import LOST, NOT_THERE, Case, Script, Verb, absent, case, echo, record
 
 pytestmark = pytest.mark.anyio
 
@@ -79,9 +79,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
-async def test_requests_and_outcomes_of_refunds(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", CASES)
+async def test_requests_and_outcomes_of_refunds(call: Case) -> None:
+    await call.check()
 
 
 async def test_full_refund() -> None:

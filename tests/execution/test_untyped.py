@@ -28,12 +28,12 @@ from gateway_async._wire.untyped import free_request
 from tests.support.scripted_transport import (
     LOST,
     NOT_THERE,
+    Case,
     Script,
     ScriptedResponse,
     Verb,
     absent,
     case,
-    check_case,
     echo,
     error_of,
     listed,
@@ -168,9 +168,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "responses", "outcome", "requests"), CASES)
-async def test_requests_and_outcomes_of_writes(verb: Verb[Any], responses: Any, outcome: Any, requests: str) -> None:
-    await check_case(verb, responses, outcome, requests)
+@pytest.mark.parametrize("call", CASES)
+async def test_requests_and_outcomes_of_writes(call: Case) -> None:
+    await call.check()
 
 
 async def test_hidden_ids() -> None:

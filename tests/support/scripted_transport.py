@@ -29,8 +29,8 @@ ScriptedResponse = (
 )
 
 
-Outcome = dict[str, Any] | type[Exception] | tuple[type[Exception], str]
-"""Fields of a result, or the class of an error, perhaps with words of its text."""
+Outcome = dict[str, Any] | type[Exception] | tuple[type[Exception], str | dict[str, Any]]
+"""Fields of a result, or the class of an error, perhaps with words of its text or with fields."""
 
 
 class BrokenOff(httpx.AsyncByteStream):
@@ -108,24 +108,51 @@ class UsedConnections(Script):
         return await super().handle_async_request(request)
 
 
-def case(sentence: str, verb: Verb[Any], outcome: Outcome, requests: str, **responses: list[ScriptedResponse]) -> Any:
-    """A call for `check_case`; `requests` has the methods of all requests, lookups in a row as one GET."""
-    return pytest.param(verb, responses, outcome, requests, id=sentence)
+@attrs.frozen
+class Case:
+    """One call, and what it should come to.
+
+    Attributes:
+        outcome: the fields of the result, or the error.
+        requests: the methods of all requests; lookups in a row count as one GET.
+        options: options of the client.
+        ends: the second at which the call ends, in virtual time.
+    """
+
+    verb: Verb[Any]
+    responses: dict[str, list[ScriptedResponse]]
+    outcome: Outcome
+    requests: str
+    options: dict[str, Any]
+    ends: float | None
+
+    async def check(self) -> None:
+        """Make the call, and compare the fields of its result or error, and what was sent."""
+        script = Script(**self.responses)
+        if isinstance(self.outcome, dict):
+            found, fields = await script.run(self.verb, **self.options), self.outcome
+        else:
+            kind, said = self.outcome if isinstance(self.outcome, tuple) else (self.outcome, {})
+            match, fields = (said, {}) if isinstance(said, str) else (None, said)
+            found = await script.fail(self.verb, kind, match=match, **self.options)
+        assert {name: getattr(found, name) for name in fields} == fields
+        assert re.sub("GET( GET)+", "GET", " ".join(script.methods)) == self.requests
+        assert len({request.content for request in script.asked if request.method != "GET"}) <= 1, "a repeat differs"
+        assert self.ends in (None, anyio.current_time()), anyio.current_time()
 
 
-async def check_case(
-    verb: Verb[Any], responses: dict[str, list[ScriptedResponse]], outcome: Outcome, requests: str
-) -> None:
-    """Make a call, and compare the fields of its result, or its error, and what was sent."""
-    script = Script(**responses)
-    if isinstance(outcome, dict):
-        result = await script.run(verb)
-        assert {name: getattr(result, name) for name in outcome} == outcome
-    else:
-        kind, match = outcome if isinstance(outcome, tuple) else (outcome, None)
-        await script.fail(verb, kind, match=match)
-    assert re.sub("GET( GET)+", "GET", " ".join(script.methods)) == requests
-    assert len({request.content for request in script.asked if request.method != "GET"}) <= 1, "a repeat differs"
+def case(
+    sentence: str,
+    verb: Verb[Any],
+    outcome: Outcome,
+    requests: str,
+    *,
+    options: dict[str, Any] | None = None,
+    ends: float | None = None,
+    **responses: list[ScriptedResponse],
+) -> Any:
+    """Return a `Case` as the parameter of a test."""
+    return pytest.param(Case(verb, responses, outcome, requests, options or {}, ends), id=sentence)
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:

@@ -1,7 +1,14 @@
-"""`Call`: a request as a value that shows no more than it may."""
+"""Calls and outcome queries: plain values that show no more than they may."""
+
+import json
+
+import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, RepeatEffect
+from gateway_async._wire.call import Call, HttpRequest, OutcomeQuery, RepeatEffect
+from gateway_async.models.record import ApiId
+
+# --- calls
 
 
 def call(path: str = "/v2/contacts/1") -> Call[None]:
@@ -31,3 +38,39 @@ def test_calls_are_told_apart_by_identity() -> None:
 
 def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
     assert (call().repeat_effect, call().resolver) == (RepeatEffect.READ, None)
+
+
+# --- outcome queries
+
+
+BY_API_ID = OutcomeQuery(
+    resource="transactions",
+    id="mine",
+    location_id="loc",
+    expected={"transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"},
+    evidence="exists",
+)
+BY_ID = OutcomeQuery(
+    resource="transactions",
+    id="t1",
+    expected={"id": "t1"},
+    evidence="is_completed",
+    sent={"transaction_amount": "9.00"},
+)
+
+
+@pytest.mark.parametrize("outcome_query", [BY_API_ID, BY_ID])
+def test_an_outcome_query_survives_json_exactly(outcome_query: OutcomeQuery) -> None:
+    assert OutcomeQuery.read(json.loads(json.dumps(outcome_query.as_json()))) == outcome_query
+
+
+def test_the_gateways_id_or_the_integrators_with_its_location_names_the_record() -> None:
+    assert (BY_ID.ref, BY_API_ID.ref) == ("t1", ApiId("mine", "loc"))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"resource": "transactions", "id": "t1", "evidence": "exists", "of_a_later_version": 1}]
+)
+def test_missing_and_unknown_keys_are_rejected(content: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="not an outcome query"):
+        OutcomeQuery.read(content)

@@ -1,14 +1,18 @@
-"""`Request`: what each needs, which values are secrets, what a request shows of itself, and `UNSET`."""
+"""Requests: what each needs, which values are secrets, what they show of themselves, and `UNSET`."""
 
 import copy
+import io
 import pickle
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import attrs
 import pytest
 
 from gateway_async._secrets import AccountNumber, Secret
+from gateway_async.errors import InvalidRequestError
 from gateway_async.models.account_vaults import (
     AccountVaultUpdate,
     AchVaultCreate,
@@ -16,11 +20,20 @@ from gateway_async.models.account_vaults import (
     RouterAccountVaultCreate,
     SwipedVaultCreate,
     TicketVaultCreate,
+    TransactionVaultCreate,
+    VaultCopyCreate,
+    VaultCreate,
 )
 from gateway_async.models.contacts import ContactCreate, ContactUpdate
+from gateway_async.models.files import Attachment
+from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 from gateway_async.models.quick_invoices import QuickInvoiceCreate
 from gateway_async.models.request import UNSET, Request
+from gateway_async.models.time_range import TimeRange
 from gateway_async.models.transactions import RouterTransactionCreate, TransactionCreate, TransactionUpdate
+
+# --- any request
+
 
 CARD = "4111111111111111"
 BANK_ACCOUNT: dict[str, Any] = {
@@ -129,3 +142,106 @@ def test_keywords() -> None:
 def test_a_request_rejects_changes_once_it_is_made() -> None:
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         ContactCreate(last_name="Smith").last_name = ""  # type: ignore[misc]
+
+
+# --- account vaults
+
+
+@pytest.mark.parametrize(
+    ("kind", "implied"),
+    [
+        (CardVaultCreate, {"payment_method": "cc"}),
+        (SwipedVaultCreate, {"payment_method": "cc"}),
+        (AchVaultCreate, {"payment_method": "ach"}),
+        (RouterAccountVaultCreate, {"payment_method": "cc", "action": "store"}),
+    ],
+)
+def test_the_payment_method_is_implied_by_the_class(kind: type[Request], implied: dict[str, str]) -> None:
+    assert dict(kind.implied) == implied
+
+
+@pytest.mark.parametrize("kind", [TicketVaultCreate, TransactionVaultCreate, VaultCopyCreate])
+def test_chosen_method(kind: Any) -> None:
+    """A ticket, a transaction or another vault may hold a card or a bank account; a card is assumed."""
+    ticket = {"ticket": "t"} if kind is TicketVaultCreate else {}
+    assert kind(**ticket).payment_method == "cc"
+    assert kind(payment_method="ach", **ticket).payment_method == "ach"
+
+
+@pytest.mark.parametrize("kind", [CardVaultCreate, SwipedVaultCreate, AchVaultCreate, TicketVaultCreate])
+def test_shared_fields(kind: type[Request]) -> None:
+    """Title, contact, address and custom fields are the same everywhere."""
+    assert issubclass(kind, VaultCreate)
+
+
+# --- attachments
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"), [(b"secret bytes", "bytes"), (Path("a/b.pdf"), "path"), (io.BytesIO(b"secret bytes"), "file")]
+)
+def test_attachment_repr(content: object, kind: str) -> None:
+    """The filename, and whether it is bytes, a path or a file."""
+    assert repr(Attachment("receipt.pdf", content)) == f"Attachment('receipt.pdf', <{kind}>)"  # type: ignore[arg-type]
+
+
+def test_a_card_number_in_a_filename_is_masked() -> None:
+    assert "4111111111111111" not in repr(Attachment("4111111111111111.pdf", b""))
+
+
+# --- postback configs
+
+
+def test_password() -> None:
+    """A create, an update and a record seal the password; an update can also leave it out, or remove it."""
+    create = PostbackConfigCreate(url="https://shop.test", resource="contact", basic_auth_password="pw")
+    assert create.basic_auth_password == Secret("pw")
+    assert PostbackConfigUpdate(basic_auth_password="pw").basic_auth_password == Secret("pw")
+    assert PostbackConfigUpdate(basic_auth_password=None).basic_auth_password is None
+    assert PostbackConfigUpdate().basic_auth_password is UNSET
+    assert PostbackConfig(id="p", basic_auth_password="pw").basic_auth_password == Secret("pw")
+
+
+# --- time ranges
+
+
+NAMES = ["today", "yesterday", "this week", "last week", "last 30 days", "this month", "last month"]
+BERLIN = ZoneInfo("Europe/Berlin")
+NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_named_ranges(name: str) -> None:
+    """Each constant has the contract's name and no bounds of its own."""
+    assert getattr(TimeRange, name.upper().replace(" ", "_")) == TimeRange(name, None, None)
+
+
+def test_custom_span() -> None:
+    """`custom` keeps both ends, in any time zone; a moment is a span too."""
+    end = datetime(2025, 3, 2, tzinfo=timezone(timedelta(hours=-5)))
+    assert TimeRange.custom(NOON, end) == TimeRange("custom", NOON, end)
+    assert TimeRange.custom(NOON, NOON) == TimeRange("custom", NOON, NOON)
+
+
+@pytest.mark.parametrize("wrong", [datetime(2025, 3, 1), date(2025, 3, 1), "2025-03-01", 1740830400, None])  # noqa: DTZ001  the mistake under test
+def test_naive_end(wrong: Any) -> None:
+    """Only aware datetimes say what they mean."""
+    with pytest.raises(InvalidRequestError, match="aware datetimes"):
+        TimeRange.custom(wrong, NOON)
+    with pytest.raises(InvalidRequestError, match="aware datetimes"):
+        TimeRange.custom(NOON, wrong)
+
+
+def test_repeated_hour() -> None:
+    """Times in one zone are compared as moments, not by their clocks, when summer time ends."""
+    summer = datetime(2026, 10, 25, 2, 30, fold=0, tzinfo=BERLIN)
+    winter = datetime(2026, 10, 25, 2, 10, fold=1, tzinfo=BERLIN)
+    assert TimeRange.custom(summer, winter) == TimeRange("custom", summer, winter)
+    with pytest.raises(InvalidRequestError, match="end is before start"):
+        TimeRange.custom(winter, summer)
+
+
+def test_reversed_span() -> None:
+    """The gateway would answer an empty list, which looks like a response."""
+    with pytest.raises(InvalidRequestError, match="end is before start"):
+        TimeRange.custom(NOON, NOON - timedelta(seconds=1))

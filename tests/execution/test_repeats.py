@@ -1,17 +1,34 @@
-"""The budget of repeats: a gateway in trouble is not hit by a storm, and a healthy one's clients never feel it."""
+"""The pause before a call is repeated, and the budget of repeats: a gateway in trouble is not hit by a storm."""
 
 import random
 
 import httpx
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from tenacity import AsyncRetrying, RetryCallState
 
-from gateway_async import AsyncGateway, NotFoundError, OutcomeUnknownError, ServerError
+from gateway_async import (
+    AsyncGateway,
+    AuthenticationError,
+    ConnectionLostError,
+    GatewayError,
+    NotFoundError,
+    OutcomeUnknownError,
+    RateLimitError,
+    ServerError,
+)
 from gateway_async._execution.circuit_breaker import DEPOSIT, MAX_BALANCE, RetryBudget
+from gateway_async._execution.execute import _pause
 from gateway_async.observe import RetryBudgetExhausted
 from tests.support.scripted_transport import APPROVED, LOST, NOT_THERE, Script, absent, error_of, record, sell_named
 
 pytestmark = pytest.mark.anyio
+
+
+# --- the budget of repeats
+
 
 BUSY = httpx.Response(503)
 
@@ -108,3 +125,41 @@ async def test_a_few_calls_that_succeed_pay_for_the_next_repeat() -> None:
             await gateway.contacts.get("1")
         script.responses["get"] = [BUSY, record("contact", id="1")]
         assert (await gateway.contacts.get("1")).id == "1"
+
+
+# --- the pause before a call is repeated
+
+
+def pause(error: GatewayError, attempt: int, chance: float) -> float:
+    """Return the pause after an attempt that failed, for a share of the random time."""
+    retry = RetryCallState(AsyncRetrying(), None, (), {})
+    retry.attempt_number = attempt
+    retry.set_exception((type(error), error, None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("random.uniform", lambda least, most: least + chance * (most - least))
+        return _pause(retry)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "chance", "seconds"),
+    [(1, 0.0, 0.0), (1, 1.0, 0.2), (2, 1.0, 0.4), (2, 0.5, 0.2), (5, 1.0, 3.2), (6, 1.0, 5.0), (6, 0.25, 1.25)],
+)
+def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
+    """A pause is all chance, up to twice as much as before, and to five seconds: clients do not come back together."""
+    assert pause(ConnectionLostError("reset"), attempt, chance) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
+def test_requested_pause(error: GatewayError) -> None:
+    """Wait at least as long as the gateway asks, plus jitter."""
+    assert pause(error, 1, 0.0) == 7.0
+    assert 7.0 < pause(error, 1, 1.0) < 8.0
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1))
+def test_a_pause_lasts_five_seconds_at_most(attempt: int, chance: float) -> None:
+    assert 0 <= pause(ConnectionLostError("reset"), attempt, chance) <= 5
+
+
+def test_a_new_token_needs_no_pause() -> None:
+    assert pause(AuthenticationError(401, has_new_token=True), 3, 1.0) == 0.0
