@@ -11,6 +11,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
+import anyio
 import attrs
 import pytest
 
@@ -27,6 +28,7 @@ from tests.support.servers import postgres_only
 from . import scenarios
 from .scenarios import SCENARIOS, sale
 
+OPEN_PROCESS = anyio.open_process
 KILLS = int(os.environ.get("GATEWAY_KILLS", "1"))
 
 
@@ -38,7 +40,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(autouse=True)
-def terminal(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def terminal(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, forked_workers: None) -> None:
     """The terminal that `router_sale` uses, in this process and in others."""
     monkeypatch.setenv("TERMINAL_ID", sandbox.terminal_id)
     monkeypatch.setenv("CONTACT_ID", sandbox.contact_id)
@@ -125,9 +127,9 @@ async def test_fixture(crash_test: Callable[..., Awaitable[CrashReport]]) -> Non
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["trio"])  # the tests before this one kill on asyncio
-async def test_killing_on_trio(sandbox: Sandbox) -> None:
-    """Kill a process from trio; the process itself runs on asyncio."""
+async def test_own_processes(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill processes that were started as users start them, from both event loops; they themselves run on asyncio."""
+    monkeypatch.setattr(anyio, "open_process", OPEN_PROCESS)
     report = await kill_everywhere(sale, sandbox, kills=1)
     report.check()
     assert [crash.when.split(" ")[0] for crash in report.crashes] == ["killed", "killed"]

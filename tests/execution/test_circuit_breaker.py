@@ -361,14 +361,14 @@ async def test_half_open() -> None:
         await sell(gateway)
 
 
-@pytest.mark.parametrize("response", [silent, NEVER_LEFT])
-async def test_cancelled_probe(response: Any) -> None:
-    """The next write is the probe, also if the first one was cancelled between two attempts."""
+@pytest.mark.parametrize(("response", "seconds"), [(silent, 0), (silent, 0.001), (NEVER_LEFT, 0.001)])
+async def test_cancelled_probe(response: Any, seconds: float) -> None:
+    """The next write is the probe, also if the first one was cancelled before its attempt or between two attempts."""
     breaker, clock = opened()
     clock.now += 10
     script = Script(post=[response], get=[absent])
     async with script.gateway(circuit_breaker=breaker) as gateway:
-        with anyio.move_on_after(0.001) as scope:
+        with anyio.move_on_after(seconds) as scope:
             await sell(gateway)
         assert scope.cancelled_caught
         clock.now += 10
