@@ -2,38 +2,25 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
-from gateway_async import (
-    AsyncGateway,
-    CardVaultCreate,
-    OutcomeUnknownError,
-    PostgresLedger,
-    RouterAccountVaultCreate,
-    RouterTransactionCreate,
-    Transaction,
-    TransactionCreate,
-)
+from gateway_async import AsyncGateway, OutcomeUnknownError, PostgresLedger, RouterAccountVaultCreate, Transaction
+from tests.support import sales
 from tests.support.servers import POSTGRES
-
-CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 
 async def sale(gateway: AsyncGateway) -> Transaction:
     """Charge a card that is keyed."""
-    return await gateway.transactions.create(TransactionCreate(action="sale", transaction_amount="12.50", **CARD))
+    return await gateway.transactions.create(sales.sale())
 
 
 async def router_sale(gateway: AsyncGateway) -> None:
     """Let a customer pay at the terminal that the environment names."""
-    terminal_id = os.environ["TERMINAL_ID"]
-    new = RouterTransactionCreate(action="sale", transaction_amount="12.50", terminal_id=terminal_id)
-    await gateway.router_transactions.create(new)
+    await gateway.router_transactions.create(sales.sale_at(os.environ["TERMINAL_ID"]))
 
 
 async def store(gateway: AsyncGateway) -> None:
     """Store a card."""
-    await gateway.account_vaults.create(CardVaultCreate(**CARD))
+    await gateway.account_vaults.create(sales.NEW_CARD)
 
 
 async def router_store(gateway: AsyncGateway) -> None:
@@ -44,8 +31,8 @@ async def router_store(gateway: AsyncGateway) -> None:
 
 async def capture(gateway: AsyncGateway) -> None:
     """Hold an amount on a card, and take it."""
-    new = TransactionCreate(action="authonly", transaction_amount="12.50", **CARD)
-    await gateway.transactions.complete((await gateway.transactions.create(new)).id)
+    held = await gateway.transactions.create(sales.sale(action="authonly"))
+    await gateway.transactions.complete(held.id)
 
 
 async def settle(gateway: AsyncGateway) -> None:

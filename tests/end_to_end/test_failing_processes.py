@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support.killed_programs import facts_of
 from tests.support.processes import run_python
+
+from .operations import NOT_EXECUTED
 
 PROGRAM = str(Path(__file__).parents[1] / "support" / "failing_process.py")
 SELL, FIND = "POST /v2/transactions", "GET /v2/transactions/{id}"
 EXECUTED = ("reset_after_commit", "close_after_commit", "error_after_commit", "cut_body", "garbage", "silence")
-NOT_EXECUTED = ("reset_before_commit", "error_before_commit", "rate_limit", "unavailable")
 
 Plan = dict[str, Any]
 
@@ -38,9 +40,7 @@ PLANS: dict[str, list[Plan]] = {
 
 def endings(box: Sandbox, folder: Path, **facts: Any) -> dict[str, str]:
     """Run the program, and return how each call ended."""
-    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
-    facts |= {name: getattr(box, name) for name in (*names, "cc_product_transaction_id")}
-    facts |= {"plans": PLANS, "ledger": str(folder / "ledger.db")}
+    facts |= facts_of(box) | {"plans": PLANS, "ledger": str(folder / "ledger.db")}
     ended = run_python(PROGRAM, json.dumps(facts))
     assert ended.stdout, ended.stderr
     found: dict[str, str] = json.loads(ended.stdout)

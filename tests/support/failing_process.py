@@ -18,19 +18,11 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.lowlevel
 
-from gateway_async import (
-    AsyncGateway,
-    Attachment,
-    OutcomeUnknownError,
-    QuickInvoiceCreate,
-    RouterTransactionCreate,
-    SqliteLedger,
-    TransactionCreate,
-    UserApiKey,
-)
+from gateway_async import Attachment, OutcomeUnknownError, QuickInvoiceCreate, SqliteLedger
+from tests.support.killed_programs import gateway_of
+from tests.support.sales import sale, sale_at
 
 _OPEN_FILES = 256
-_CARD: dict[str, Any] = {"account_number": "4111111111111111", "exp_date": "1230"}
 
 
 class _NoImports(importlib.abc.MetaPathFinder):
@@ -96,28 +88,15 @@ async def ending(call: Awaitable[object]) -> str:
 
 async def run(facts: dict[str, Any]) -> dict[str, str]:
     """Make each call; return how it ended, by its integrator id."""
-    gateway = AsyncGateway(
-        facts["base_url"],
-        developer_id=facts["developer_id"],
-        credentials=UserApiKey(facts["user_id"], facts["user_api_key"]),
-        location_id=facts["location_id"],
-        ledger=SqliteLedger(facts["ledger"]),
-        timeout=1.5,
-        terminal_timeout=2.0,
-        in_doubt_seconds=0.1,
-        max_attempts=2,
-    )
+    limits: dict[str, Any] = {"timeout": 1.5, "terminal_timeout": 2.0, "in_doubt_seconds": 0.1, "max_attempts": 2}
+    gateway = gateway_of(facts, ledger=SqliteLedger(facts["ledger"]), **limits)
     resources = gateway.transactions, gateway.router_transactions, gateway.quick_invoices
 
     async def sell(name: str) -> object:
-        new = TransactionCreate(action="sale", transaction_amount="1.00", transaction_api_id=name, **_CARD)
-        return await resources[0].create(new)
+        return await resources[0].create(sale(name, "1.00"))
 
     async def sell_at_terminal(name: str) -> object:
-        new = RouterTransactionCreate(
-            action="sale", terminal_id=facts["terminal_id"], transaction_amount="1.00", transaction_api_id=name
-        )
-        return await resources[1].create(new)
+        return await resources[1].create(sale_at(facts["terminal_id"], name, "1.00"))
 
     async def send_invoice(name: str) -> object:
         new = QuickInvoiceCreate(

@@ -12,15 +12,17 @@ import anyio
 import attrs
 
 import gateway_async
-from gateway_async import AsyncGateway, RedisTerminalLease, RouterTransactionCreate, SqliteLedger, UserApiKey
+from gateway_async import AsyncGateway, RedisTerminalLease, SqliteLedger, UserApiKey
 from gateway_async._execution import recorder
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import BARE
+from tests.support.sales import sale_at
 
 
 def facts_of(sandbox: Sandbox) -> dict[str, str]:
     """Return the address, credentials and ids that the programs need."""
-    names = ("base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id")
+    names = ["base_url", "developer_id", "user_id", "user_api_key", "location_id", "terminal_id"]
+    names.append("cc_product_transaction_id")
     return {name: getattr(sandbox, name) for name in names}
 
 
@@ -28,7 +30,7 @@ def make_call(facts: Mapping[str, str], ledger: str, call: str, clock: float) ->
     """Print a line, and make a call, which is an expression; the clock of its intent is `clock` seconds ahead."""
 
     async def run() -> None:
-        async with _gateway(facts, ledger=SqliteLedger(ledger)) as gateway:
+        async with gateway_of(facts, ledger=SqliteLedger(ledger)) as gateway:
             _print("ready")
             await eval(call, vars(gateway_async) | {"gateway": gateway, "facts": facts})  # noqa: S307  our own
 
@@ -41,8 +43,8 @@ def sell_at_terminal(facts: Mapping[str, str], redis: str, owner: str, sales: in
 
     async def run() -> None:
         lease = RedisTerminalLease(redis, owner=owner, seconds=seconds)
-        sale = RouterTransactionCreate(action="sale", terminal_id=facts["terminal_id"], transaction_amount="1.00")
-        async with _gateway(facts, terminal_lease=lease) as gateway:
+        sale = sale_at(facts["terminal_id"], amount="1.00")
+        async with gateway_of(facts, terminal_lease=lease) as gateway:
             _print("ready")
             made = await asyncio.gather(*(gateway.router_transactions.create(sale) for _ in range(sales)))
             _print(json.dumps([each.transaction_api_id for each in made]))
@@ -72,7 +74,8 @@ def keep_intents(source: str, terminal: str) -> None:
     anyio.run(run)
 
 
-def _gateway(facts: Mapping[str, str], **options: Any) -> AsyncGateway:
+def gateway_of(facts: Mapping[str, str], **options: Any) -> AsyncGateway:
+    """Make a client with the facts of a sandbox."""
     credentials = UserApiKey(facts["user_id"], facts["user_api_key"])
     known: dict[str, Any] = {name: facts[name] for name in ("developer_id", "location_id")}
     return AsyncGateway(facts["base_url"], credentials=credentials, **known, **options)

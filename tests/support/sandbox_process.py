@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 
-from gateway_async import AsyncGateway, UserApiKey
+from gateway_async import AsyncGateway
+from tests.support.killed_programs import gateway_of
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE
 
@@ -36,13 +37,7 @@ class SandboxProcess:
 
     def gateway(self, **options: Any) -> AsyncGateway:
         """Make a client of it."""
-        return AsyncGateway(
-            self.facts["base_url"],
-            developer_id=self.facts["developer_id"],
-            credentials=UserApiKey(self.facts["user_id"], self.facts["user_api_key"]),
-            location_id=self.facts["location_id"],
-            **options,
-        )
+        return gateway_of(self.facts, **options)
 
     def stop(self) -> None:
         """End the process and wait for that, so that its database is closed."""
