@@ -24,7 +24,6 @@ from gateway_async import (
     TransactionStatus,
     TransactionUpdate,
     TransactionVaultCreate,
-    UserApiKey,
     ValidationError,
     VaultCopyCreate,
 )
@@ -163,13 +162,6 @@ async def test_refusals(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     with pytest.raises(ValidationError) as terminal:
         await gateway.router_transactions.create(sale_at("no-such"))
     assert "terminal_id" in terminal.value.fields
-
-
-@pytest.mark.parametrize("place", ["headers", "query", "basic"])
-async def test_a_key_is_accepted_in_headers_query_and_authorization(sandbox: Sandbox, place: str) -> None:
-    credentials = UserApiKey(sandbox.user_id, sandbox.user_api_key, send_in=place)  # type: ignore[arg-type]
-    async with sandbox.gateway(credentials=credentials) as gateway:
-        assert (await gateway.contacts.get(sandbox.contact_id)).id == sandbox.contact_id
 
 
 async def test_lists(gateway: AsyncGateway, sandbox: Sandbox) -> None:

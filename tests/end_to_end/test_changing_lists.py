@@ -6,16 +6,13 @@ from unittest.mock import patch
 import anyio
 import pytest
 
-from gateway_async import AsyncGateway, Contact, ContactCreate, TransactionStatus
+from gateway_async import AsyncGateway, Contact, ContactCreate
 from gateway_async._execution import pages
 from gateway_async.postbacks import Postback, PostbackReceiver
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import start
-from tests.support.sales import sale
 
 pytestmark = pytest.mark.anyio
-
-HOLD = sale(action="authonly")
 
 
 async def make_contacts(gateway: AsyncGateway, count: int) -> list[str]:
@@ -33,35 +30,6 @@ async def test_deletions(gateway: AsyncGateway, sort: str | None) -> None:
         seen.append(contact.id)
     assert sorted(seen) == sorted(made)
     assert await gateway.contacts.list({"last_name": "Old"}).count() == 0
-
-
-async def test_captures(gateway: AsyncGateway) -> None:
-    """A captured payment leaves the list, and new holds come to its beginning."""
-    holds = {(await gateway.transactions.create(HOLD)).id for _ in range(60)}
-    captured = []
-    async for payment in gateway.transactions.list({"status_id": [TransactionStatus.AUTH_ONLY]}, page_size=10):
-        await gateway.transactions.complete(payment.id)
-        captured.append(payment.id)
-        if len(captured) % 7 == 0:
-            await gateway.transactions.create(HOLD)
-    assert holds <= set(captured)
-    assert len(captured) == len(set(captured))
-
-
-async def test_to_list(gateway: AsyncGateway) -> None:
-    """`to_list` returns the records that stay while others are deleted."""
-    made = await make_contacts(gateway, 120)
-
-    async def delete_some() -> None:
-        for name in made[::3]:
-            await gateway.contacts.delete(name)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(delete_some)
-        contacts = await gateway.contacts.list({"last_name": "Old"}, sort="created_ts", page_size=10).to_list()
-    ids = [contact.id for contact in contacts]
-    assert {name for number, name in enumerate(made) if number % 3} <= set(ids)
-    assert len(ids) == len(set(ids))
 
 
 async def test_catching_up(gateway: AsyncGateway, sandbox: Sandbox) -> None:

@@ -133,16 +133,6 @@ async def test_simultaneous_requests(sandbox: Sandbox) -> None:
     assert sandbox.ledger()["charged"] == {"order-1": 1}
 
 
-@pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit", "reset_before_commit", "garbage"])
-async def test_lost_response(sandbox: Sandbox, fault: str) -> None:
-    """A lost payment is found and charged once, also when the response to the repetition is lost."""
-    sandbox.fault("POST /v2/transactions", fault, times=2)  # type: ignore[arg-type]
-    async with sandbox.gateway() as gateway:
-        first = await gateway.transactions.create_once(SALE)
-        assert (await gateway.transactions.create_once(SALE)).id == first.id
-    assert sandbox.ledger()["charged"] == {"order-1": 1}
-
-
 async def test_deleted_record(sandbox: Sandbox) -> None:
     """The sandbox frees the id of a deleted vault, so that the card is stored again."""
     new = CardVaultCreate(account_vault_api_id="card-1", **CARD)

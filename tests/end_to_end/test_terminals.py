@@ -1,6 +1,5 @@
 """The three ways in which a wait at a terminal ends without an approval, and what the next customer meets."""
 
-import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from gateway_async import (
     AsyncGateway,
-    InvalidRequestError,
     OutcomeUnknownError,
     RouterAccountVaultCreate,
     SqliteLedger,
@@ -161,40 +159,6 @@ async def test_looked_up_sale(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
             await box.await_call()
             box.present()
         assert await gateway.recover() == []
-
-
-async def later(_: TerminalProgress) -> None:
-    """Do nothing, if anybody awaits it."""
-
-
-class Later:
-    """Is called as `later` is."""
-
-    async def __call__(self, _: TerminalProgress) -> None:
-        """Do nothing."""
-
-
-@pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
-async def test_async_progress(sandbox: Sandbox, screen: Any) -> None:
-    """An async function for progress would not be awaited, however it is wrapped, so nothing is sent."""
-    async with sandbox.gateway() as gateway:
-        with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
-            await sell(gateway, sandbox, "never", on_progress=screen)
-    assert sandbox.ledger()["charged"] == {}
-
-
-async def test_observer(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
-    """An observer that awaits or reads a cancelled future is logged, and the customer pays."""
-
-    def broken(progress: TerminalProgress) -> object:
-        if progress.state == "queued":
-            raise asyncio.CancelledError
-        return later(progress)
-
-    async with sandbox.gateway() as gateway:
-        assert (await sell(gateway, sandbox, "paid", on_progress=broken)).approved
-    assert set(caplog.messages) == {"on_progress failed"}
-    assert sandbox.ledger()["charged"] == {"paid": 1}
 
 
 async def test_unblocked_terminal(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Ledgers, leases and transports that do not respond hold neither a call nor `aclose()` for long."""
 
 import asyncio
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import anyio
@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 import trio
 
-from gateway_async import GatewayError, Intent, LedgerError, NotSentError, UserApiKey
+from gateway_async import GatewayError, LedgerError, NotSentError, UserApiKey
 from tests.support.scripted_transport import (
     APPROVED,
     FOUND,
@@ -27,35 +27,18 @@ from .test_ledger import Memory
 pytestmark = pytest.mark.anyio
 
 
-class Stuck(Memory):
+def stuck(script: Script, method: str) -> Memory:
     """A ledger of which one method does not respond."""
-
-    def __init__(self, script: Script, method: str) -> None:
-        super().__init__(script)
-        self._method = method
-
-    async def record_intent(self, intent: Intent) -> None:
-        await self._respond("record_intent")
-        await super().record_intent(intent)
-
-    async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
-        await self._respond("open_intents")
-        return await super().open_intents(terminal_id)
-
-    async def aclose(self) -> None:
-        await super().aclose()
-        await self._respond("aclose")
-
-    async def _respond(self, method: str) -> None:
-        if method == self._method:
-            await anyio.sleep_forever()
+    ledger = Memory(script)
+    ledger.delays[method] = math.inf
+    return ledger
 
 
 @pytest.mark.parametrize("method", ["record_intent", "open_intents"])
 async def test_a_ledger_that_hangs_keeps_a_terminal_for_half_a_minute(method: str) -> None:
     script = Script(post=[APPROVED])
-    ledger = Stuck(script, method)
-    reason = f"the ledger Stuck cannot be used: {method} did not end within 30 s"
+    ledger = stuck(script, method)
+    reason = f"the ledger Memory cannot be used: {method} did not end within 30 s"
     await script.fail(sell_at_terminal, NotSentError, match=reason, ledger=ledger)
     assert (script.methods, trio.current_time()) == ([], 30)
 
@@ -64,7 +47,7 @@ async def test_a_ledger_that_hangs_keeps_a_terminal_for_half_a_minute(method: st
 async def test_ordinary_call(limit: float, seconds: float) -> None:
     """An ordinary call ends with its `timeout`, or after half a minute."""
     script = Script(post=[APPROVED])
-    ledger = Stuck(script, "record_intent")
+    ledger = stuck(script, "record_intent")
     reason = f"its intent could not be recorded: .*record_intent did not end within {seconds} s"
     await script.fail(sell_named, NotSentError, match=reason, ledger=ledger, timeout=limit)
     assert (script.methods, trio.current_time()) == ([], seconds)
@@ -72,7 +55,7 @@ async def test_ordinary_call(limit: float, seconds: float) -> None:
 
 async def test_a_ledger_that_hangs_keeps_a_recovery_for_half_a_minute() -> None:
     script = Script(get=[FOUND])
-    ledger = Stuck(script, "open_intents")
+    ledger = stuck(script, "open_intents")
     await script.fail(lambda g: g.recover(wait=0), LedgerError, match="open_intents did not end", ledger=ledger)
     assert trio.current_time() == 30
 
@@ -95,13 +78,13 @@ class StuckTransport(Script):
     [
         ("transport", GatewayError, "the connections were not closed within 10 s", 10),
         ("lease", GatewayError, "the terminal lease was not closed within 2 s", 2),
-        ("ledger", LedgerError, "the ledger Stuck cannot be used: aclose did not end within 20 s", 20),
+        ("ledger", LedgerError, "the ledger Memory cannot be used: aclose did not end within 20 s", 20),
     ],
 )
 async def test_closing(part: str, kind: type[GatewayError], reason: str, seconds: float) -> None:
     """Closing ends and names the part that hangs; the others are closed all the same."""
     script = (StuckTransport if part == "transport" else Script)(post=[APPROVED])
-    ledger = Stuck(script, "aclose" if part == "ledger" else "")
+    ledger = stuck(script, "aclose" if part == "ledger" else "")
     lease = StuckAtTheEnd() if part == "lease" else Lease()
     gateway = script.gateway(ledger=ledger, terminal_lease=lease)
     await sell_at_terminal(gateway)

@@ -43,10 +43,13 @@ class Lease:
         self.wait = wait
         self.asked: list[tuple[str, float]] = []
         self.away: Callable[[], bool] = lambda: False
+        self.hangs: Callable[[], bool] = lambda: False
         self.closed = False
 
     async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:
         self.asked.append(("take" if seconds is None else f"take for {seconds:g} s", trio.current_time()))
+        if self.hangs():
+            await trio.sleep_forever()
         if self.away() or self.closed:
             raise OSError("no route to the store")
         return "till-8" if trio.current_time() < self.others else None
@@ -105,12 +108,9 @@ async def test_missing_store() -> None:
 
 
 async def test_a_store_that_hangs_is_given_a_third_of_the_lease() -> None:
-    class Hanging(Lease):
-        async def acquire(self, _terminal_id: str, _token: str, seconds: float | None = None) -> str | None:  # noqa: ARG002  stores are given it
-            await trio.sleep_forever()
-
-    script = Script(post=[APPROVED])
-    await script.fail(sell_at_terminal, NotSentError, match="TimeoutError", terminal_lease=Hanging())
+    lease, script = Lease(), Script(post=[APPROVED])
+    lease.hangs = lambda: True
+    await script.fail(sell_at_terminal, NotSentError, match="TimeoutError", terminal_lease=lease)
     assert (script.methods, trio.current_time()) == ([], 10)
 
 
@@ -341,15 +341,10 @@ async def test_foreign_terminal(seconds: float) -> None:
 
 
 async def test_a_store_that_hangs_right_before_sending_keeps_the_call_unsent() -> None:
-    class Hanging(Lease):
-        async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
-            if trio.current_time() > 0:
-                await trio.sleep_forever()
-            return await super().acquire(terminal_id, token, seconds)
-
-    script = Script(post=[APPROVED])
+    lease, script = Lease(), Script(post=[APPROVED])
+    lease.hangs = lambda: trio.current_time() > 0
     reason = "the terminal's lease was lost: TimeoutError: the store did not respond within 10 s"
-    await script.fail(sell_at_terminal, NotSentError, match=reason, **Prepared(25).options(Hanging()))
+    await script.fail(sell_at_terminal, NotSentError, match=reason, **Prepared(25).options(lease))
     assert (script.methods, trio.current_time()) == ([], 35)
 
 

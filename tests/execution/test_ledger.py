@@ -30,6 +30,7 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
     PermissionDeniedError,
+    Recovered,
     RecurringUpdate,
     RouterAccountVaultCreate,
     ServerError,
@@ -68,33 +69,42 @@ APPROVED = echo("transaction", status_id=101)
 
 
 class Memory:
-    """A ledger that notes what it is told, in order, and fails when it is told to."""
+    """A ledger that notes what it is told, in order; it fails, and takes seconds, when it is told to."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.broken = ""
+        self.delays: dict[str, float] = {}
         self.intents: list[Intent] = []
         self.notes: list[tuple[Any, ...]] = []
         self.left_open: Sequence[Intent] = ()
 
     async def record_intent(self, intent: Intent) -> None:
+        await self._wait("record_intent")
         self.intents.append(intent)
         self._note("record_intent", len(self.script.asked))
         await anyio.lowlevel.checkpoint()
 
     async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
+        await self._wait("record_outcome")
         known = {intent.id for intent in (*self.intents, *self.left_open)}
         assert intent_id in known
         self._note("record_outcome", outcome, record_id)
         await anyio.lowlevel.checkpoint()
 
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
+        await self._wait("open_intents")
         if self.broken == "open_intents":
             raise LedgerError("some.db", "it is damaged")
         return [each for each in self.left_open if terminal_id in (None, each.terminal_id)]
 
     async def aclose(self) -> None:
         self._note("aclose")
+        await self._wait("aclose")
+
+    async def _wait(self, method: str) -> None:
+        if method in self.delays:
+            await anyio.sleep(self.delays[method])
 
     def _note(self, name: str, *facts: Any) -> None:
         self.notes.append((name, *facts))
@@ -372,13 +382,9 @@ async def test_failed_outcome(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("response", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
 async def test_slow_outcome(response: Any, seconds: float) -> None:
     """The caller gets it five seconds after it is known, and a result at the call's deadline at the latest."""
-
-    class Hanging(Memory):
-        async def record_outcome(self, *_: object) -> None:
-            await anyio.sleep_forever()
-
-    script = Script(post=[response])
-    async with script.gateway(ledger=Hanging(script), timeout=seconds) as gateway:
+    script = LedgerScript(post=[response])
+    script.ledger.delays["record_outcome"] = math.inf
+    async with script.gateway(timeout=seconds) as gateway:
         await anyio.sleep(1)
         if response is APPROVED:
             assert (await sell_named(gateway)).approved
@@ -444,14 +450,8 @@ async def test_invisible_duplicate() -> None:
 
 async def test_slow_intent() -> None:
     """The ledger took 25 of 30 s, and 10 are kept for a lookup."""
-
-    class Slow(Memory):
-        async def record_intent(self, intent: Intent) -> None:
-            await anyio.sleep(25)
-            await super().record_intent(intent)
-
     script = LedgerScript(post=[APPROVED])
-    script.ledger = Slow(script)
+    script.ledger.delays["record_intent"] = 25
     await script.fail(sell_named, NotSentError, timeout=30)
     assert script.asked == []
     assert script.ledger.notes[1:] == [("record_outcome", "not_sent", None), ("aclose",)]
@@ -459,14 +459,8 @@ async def test_slow_intent() -> None:
 
 async def test_cancelled_outcome() -> None:
     """A sale whose result is known is never kept as one that was not sent, however slow the ledger."""
-
-    class Slow(Memory):
-        async def record_outcome(self, intent_id: str, outcome: str, record_id: str | None = None) -> None:
-            await anyio.sleep(2)
-            await super().record_outcome(intent_id, outcome, record_id)
-
     script = LedgerScript(post=[APPROVED])
-    script.ledger = Slow(script)
+    script.ledger.delays["record_outcome"] = 2
     async with script.gateway() as gateway:
         with anyio.move_on_after(1):
             assert (await sell_named(gateway)).approved
@@ -481,6 +475,15 @@ async def recovered(script: LedgerScript, *left_open: Intent, **options: Any) ->
     script.ledger.left_open = left_open or [intent()]
     found = await script.run(lambda g: g.recover(**options))
     return [(each.api_id, each.outcome, each.record and each.record.id) for each in found]
+
+
+async def recovered_sale(
+    script: LedgerScript, wait: float | None = 30.0, left: Intent | None = None, **options: Any
+) -> Recovered:
+    """Return what `recover()` finds of one sale, or of another intent."""
+    script.ledger.left_open = [left or intent()]
+    (found,) = await script.run(lambda g: g.recover(wait=wait), **options)
+    return found
 
 
 async def test_found() -> None:
@@ -591,8 +594,7 @@ async def test_an_intent_kept_under_another_spelling_of_the_address_is_this_clie
 async def test_different_amount() -> None:
     """Leave the outcome unknown if the amount differs, and say so."""
     script = LedgerScript(get=[record("transaction", transaction_amount="99.00")])
-    script.ledger.left_open = [intent()]
-    (found,) = await script.run(lambda g: g.recover())
+    found = await recovered_sale(script)
     assert (found.outcome, found.record) == ("unknown", None)
     assert "transaction_amount is '99.00', not '12.50'" in str(found.error)
     assert trio.current_time() < 5  # another sale has the id, and will have it in a minute
@@ -600,8 +602,7 @@ async def test_different_amount() -> None:
 
 async def test_a_gateway_that_rejects_the_credentials_is_not_asked_again() -> None:
     script = LedgerScript(get=[refusal(401, "who?")])
-    script.ledger.left_open = [intent()]
-    (found,) = await script.run(lambda g: g.recover())
+    found = await recovered_sale(script)
     assert (found.outcome, type(found.error).__name__) == ("unknown", "AuthenticationError")
     assert script.methods == ["GET"]
 
@@ -610,8 +611,7 @@ async def test_unusable_credentials() -> None:
     """A hash-key is not taken at the batches: no wait would change that, and the error says so at once."""
     script = LedgerScript(get=[NOT_THERE])
     batch = {"resource": "transaction_batches", "id": "b", "evidence": "is_settled"}
-    script.ledger.left_open = [intent(outcome_query=batch)]
-    (found,) = await script.run(lambda g: g.recover(), credentials=HashKey("user", "key"))
+    found = await recovered_sale(script, left=intent(outcome_query=batch), credentials=HashKey("user", "key"))
     assert (found.outcome, type(found.error)) == ("unknown", InvalidRequestError)
     assert (script.asked, trio.current_time()) == ([], 0)
 
@@ -627,9 +627,8 @@ UNKNOWN: dict[str, tuple[Any, dict[str, Any]]] = {
 async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.LogCaptureFixture) -> None:
     response, changes = UNKNOWN[reason]
     script = LedgerScript(get=[response])
-    script.ledger.left_open = [intent(**changes)]
     with caplog.at_level(logging.ERROR, "gateway_async.calls"):
-        (found,) = await script.run(lambda g: g.recover(wait=0))
+        found = await recovered_sale(script, 0, intent(**changes))
     assert (found.outcome, reason in str(found.error)) == ("unknown", True)
     (line,) = [message for message in caplog.messages if "looked up" in message]
     assert line == f"{found.call} (mine) looked up: unknown: {found.error}"
@@ -638,8 +637,7 @@ async def test_an_unknown_outcome_has_its_reason(reason: str, caplog: pytest.Log
 async def test_unavailable_gateway() -> None:
     """Repeat a failed lookup until the wait is over; then the outcome is unknown."""
     script = LedgerScript(get=[silent])
-    script.ledger.left_open = [intent()]
-    (found,) = await script.run(lambda g: g.recover(), timeout=3)
+    found = await recovered_sale(script, timeout=3)
     assert found.outcome == "unknown"
     assert isinstance(found.error, DeadlineExceededError)
 
@@ -690,9 +688,8 @@ async def test_wrong_clock(jump: float) -> None:
     left = intent(sent_at=sent_at, conclusive_at=sent_at + timedelta(seconds=140))
     script.ledger.left_open = [left]
     async with script.gateway() as gateway:
-        assert [each.outcome for each in await gateway.recover(wait=0)] == ["unknown"]
-        assert [each.outcome for each in await gateway.recover(wait=139)] == ["unknown"]
-        assert [each.outcome for each in await gateway.recover(wait=5)] == ["not_made"]
+        outcomes = [each.outcome for wait in (0, 139, 5) for each in await gateway.recover(wait=wait)]
+    assert outcomes == ["unknown", "unknown", "not_made"]
     assert trio.current_time() == pytest.approx(140, abs=1)
 
 
@@ -727,9 +724,7 @@ async def test_unlimited_recovery() -> None:
 async def test_failing_recovery() -> None:
     """Lookups that fail for half a minute after the doubt leave the call unknown."""
     script = LedgerScript(get=[lambda _: httpx.Response(503)])
-    script.ledger.left_open = [intent()]
-    async with script.gateway() as gateway:
-        (left,) = await gateway.recover(wait=None)
+    left = await recovered_sale(script, None)
     assert (left.outcome, type(left.error)) == ("unknown", ServerError)
     assert 30 < trio.current_time() < 90
 
@@ -741,9 +736,7 @@ async def test_orphaned_call(terminal_id: str | None, seconds: float, stored: fl
     script = LedgerScript(get=[absent])
     now = datetime.now(UTC)
     left = intent(orphaned=True, terminal_id=terminal_id, sent_at=now, conclusive_at=now + timedelta(seconds=stored))
-    script.ledger.left_open = [left]
-    found = await script.run(lambda g: g.recover(wait=None), in_doubt_seconds=7)
-    assert [each.outcome for each in found] == ["not_made"]
+    assert (await recovered_sale(script, None, left, in_doubt_seconds=7)).outcome == "not_made"
     assert trio.current_time() == pytest.approx(seconds, abs=0.5)
 
 

@@ -1,5 +1,6 @@
 """Progress of a call at a terminal, for a till's display."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -131,22 +132,41 @@ async def test_a_stored_card_has_a_screen_too() -> None:
     assert [each.state.value for each in screen.shown] == ["queued", "at the terminal"]
 
 
-async def test_broken_screen(caplog: pytest.LogCaptureFixture) -> None:
-    """Log and ignore every exception of a callback."""
+async def later(_: TerminalProgress) -> None:
+    """Do nothing, if anybody awaits it."""
 
-    def broken(_: TerminalProgress) -> None:
-        raise RuntimeError("no screen")
 
-    assert (await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=broken))).approved
+def later_too(progress: TerminalProgress) -> object:
+    return later(progress)
+
+
+class Later:
+    """Is called as `later` is."""
+
+    async def __call__(self, _: TerminalProgress) -> None:
+        """Do nothing."""
+
+
+def broken(_: TerminalProgress) -> None:
+    raise RuntimeError("no screen")
+
+
+def cancelled(_: TerminalProgress) -> None:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("screen", [broken, cancelled, later_too])
+async def test_broken_screen(screen: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Log and ignore every exception of a callback, and a coroutine that it returns."""
+    assert (await Script(post=[slow]).run(lambda g: sell_at_terminal(g, on_progress=screen))).approved
     assert caplog.messages == ["on_progress failed"] * 4
 
 
-async def test_an_async_callback_is_refused_before_anything_is_sent() -> None:
-    async def later(_: TerminalProgress) -> None: ...
-
+@pytest.mark.parametrize("screen", [later, partial(later), Later(), 5])
+async def test_an_async_callback_is_refused_before_anything_is_sent(screen: Any) -> None:
     script = Script(post=[APPROVED])
-    with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function"):
-        await script.run(lambda g: sell_at_terminal(g, on_progress=later))
+    with pytest.raises(InvalidRequestError, match="on_progress: must be a plain function, not an async one"):
+        await script.run(lambda g: sell_at_terminal(g, on_progress=screen))
     assert script.methods == []
 
 
