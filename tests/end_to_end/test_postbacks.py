@@ -94,23 +94,18 @@ def receiver(request: pytest.FixtureRequest, tmp_path: Path) -> PostbackReceiver
     return PostbackReceiver("shop", "secret", inbox=inbox)
 
 
+def config(url: str, resource: ConfigResource, **fields: Any) -> PostbackConfigCreate:
+    """A config for a receiver, with its credentials."""
+    login: dict[str, Any] = {"basic_auth_username": "shop", "basic_auth_password": "secret"}
+    return PostbackConfigCreate(url=url, resource=resource, on_create=True, is_active=True, **login, **fields)
+
+
 async def tell_of_all(gateway: AsyncGateway, sandbox: Sandbox, url: str) -> None:
     """Have the gateway tell of every change of everything."""
     for resource in RESOURCES:
-        of_a_product = resource.startswith("transaction")
-        await gateway.postback_configs.create(
-            PostbackConfigCreate(
-                url=url,
-                resource=resource,
-                product_transaction_id=sandbox.cc_product_transaction_id if of_a_product else None,
-                on_create=True,
-                on_update=True,
-                on_delete=True,
-                is_active=True,
-                basic_auth_username="shop",
-                basic_auth_password="secret",
-            )
-        )
+        product = sandbox.cc_product_transaction_id if resource.startswith("transaction") else None
+        new = config(url, resource, product_transaction_id=product, on_update=True, on_delete=True)
+        await gateway.postback_configs.create(new)
 
 
 def idle(sandbox: Sandbox) -> Any:
@@ -193,16 +188,7 @@ async def test_failing_handler(
             raise ValueError("the database is away")
 
     async with receiver, serve(receiver) as url:
-        new = PostbackConfigCreate(
-            url=url,
-            resource="contact",
-            on_create=True,
-            is_active=True,
-            number_of_attempts=3,
-            basic_auth_username="shop",
-            basic_auth_password="secret",
-        )
-        await gateway.postback_configs.create(new)
+        await gateway.postback_configs.create(config(url, "contact", number_of_attempts=3))
         contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
         await idle(sandbox)
         sandbox.advance(300)

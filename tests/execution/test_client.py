@@ -42,6 +42,13 @@ from tests.support.scripted_transport import LOST, NEVER_LEFT, NOT_THERE, Script
 pytestmark = pytest.mark.anyio
 
 KEY = "s3cret-api-key"
+
+
+def client(base_url: str = "https://gateway.test", **options: Any) -> AsyncGateway:
+    """A client with a key."""
+    return AsyncGateway(base_url, **{"developer_id": "dev", "credentials": UserApiKey("user", KEY), **options})
+
+
 ON_BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 
@@ -60,7 +67,7 @@ async def test_key(place: Any) -> None:
     headers, params = PLACES[place]
     script = Script(get=[record("contact", id="1")])
     key = UserApiKey("user", KEY, send_in=place)
-    async with AsyncGateway("https://gateway.test/", developer_id="dev", credentials=key, transport=script) as gateway:
+    async with client("https://gateway.test/", credentials=key, transport=script) as gateway:
         await gateway.contacts.get("1", expand=("location",))
     (asked,) = script.asked
     names = {"user-id", "user-api-key", "developer-id", "authorization"}
@@ -241,7 +248,7 @@ async def test_respx_replaces_the_network_of_a_client_with_its_own_connections()
     route = respx.get("https://gateway.test/v2/contacts/1").mock(
         return_value=httpx.Response(200, json={"contact": {"id": "1"}})
     )
-    async with AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k")) as gateway:
+    async with client() as gateway:
         assert (await gateway.contacts.get("1")).id == "1"
     assert route.called
 
@@ -317,7 +324,7 @@ async def test_mocked_calls(options: dict[str, Any]) -> None:
 
 def test_class_attributes() -> None:
     """Python's own tools find them: a class has the resource's class, and a client has one object of it."""
-    gateway = AsyncGateway("https://gateway.test", developer_id="d", credentials=UserApiKey("u", "k"))
+    gateway = client()
     for name, resource in RESOURCES.items():
         assert getattr(AsyncGateway, name) is resource
         assert type(getattr(gateway, name)) is resource
@@ -366,20 +373,19 @@ OTHER_HOSTS += ["0.0.0.0", "[::]", "[::ffff:10.0.0.1]", "2130706433"]  # noqa: S
 
 @pytest.mark.parametrize("address", [f"http://{host}" for host in OTHER_HOSTS])
 def test_plain_http_to_another_host_is_refused(address: str) -> None:
-    options: Any = {"developer_id": "dev", "credentials": UserApiKey("user", KEY)}
     with pytest.raises(InvalidRequestError) as refused:
-        AsyncGateway(address, **options)
+        client(address)
     (problem,) = refused.value.problems
     assert problem.startswith("base_url: plain http")
     assert "allow_http=True" in problem
-    assert AsyncGateway(address, allow_http=True, **options).base_url.startswith("http://")
+    assert client(address, allow_http=True).base_url.startswith("http://")
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:8080", "127.1.2.3", "localhost:8080", "LOCALHOST", "[::1]:80", "[::ffff:127.0.0.1]"]
 )
 def test_plain_http_to_this_machine_is_taken(host: str) -> None:
-    assert AsyncGateway(f"http://{host}", developer_id="dev", credentials=UserApiKey("user", KEY)).base_url
+    assert client(f"http://{host}").base_url
 
 
 @pytest.mark.parametrize(
@@ -404,22 +410,20 @@ def test_unreadable_certificates(verify: Any, said: str, tmp_path: Path, monkeyp
     Path("text.pem").write_text("text")
     Path("cut.pem").write_text("-----BEGIN CERTIFICATE-----\nMIID\n-----END CERTIFICATE-----\n")
     with pytest.raises(InvalidRequestError) as refused:
-        AsyncGateway("https://api.example.test", developer_id="d", credentials=UserApiKey("u", KEY), verify=verify)
+        client(verify=verify)
     (problem,) = refused.value.problems
     assert problem.startswith(said)
 
 
 def test_certificates(tmp_path: Path) -> None:
     """A bundle and a prepared folder, as texts and as paths; nothing is read if a transport is given."""
-    key = UserApiKey("u", KEY)
     bundle, folder = tmp_path / "ca.pem", tmp_path / "folder"
     trustme.CA().cert_pem.write_to_path(str(bundle))
     folder.mkdir()
     (folder / "5ed36f99.0").write_bytes(bundle.read_bytes())
     for verify in (bundle, str(bundle), folder, str(folder), ssl.create_default_context(), True):
-        AsyncGateway("https://api.example.test", developer_id="d", credentials=key, verify=verify)
-    transport = httpx.MockTransport(lambda _: httpx.Response(200))
-    AsyncGateway("https://x.test", developer_id="d", credentials=key, verify="/nope.pem", transport=transport)
+        client(verify=verify)
+    client(verify="/nope.pem", transport=httpx.MockTransport(lambda _: httpx.Response(200)))
 
 
 @pytest.mark.parametrize(
@@ -441,9 +445,8 @@ def test_certificates(tmp_path: Path) -> None:
 )
 def test_option_types(wrong: dict[str, Any], said: str) -> None:
     """A text where an object belongs is noticed when the client is built; "false" allows nothing."""
-    options: dict[str, Any] = {"developer_id": "d", "credentials": UserApiKey("u", KEY), **wrong}
     with pytest.raises(InvalidRequestError) as refused:
-        AsyncGateway("https://api.example.test", **options)
+        client(**wrong)
     (problem,) = refused.value.problems
     assert problem.startswith(said)
 
@@ -460,12 +463,7 @@ async def test_reason_phrase(caplog: pytest.LogCaptureFixture) -> None:
     """The words behind a status are the server's, so no log shows them."""
     response = httpx.Response(200, json={"contact": {"id": "1"}}, extensions={"reason_phrase": KEY.encode()})
     with caplog.at_level(logging.DEBUG):
-        async with AsyncGateway(
-            "https://gateway.test",
-            developer_id="dev",
-            credentials=UserApiKey("user", KEY),
-            transport=httpx.MockTransport(lambda _: response),
-        ) as gateway:
+        async with client(transport=httpx.MockTransport(lambda _: response)) as gateway:
             await gateway.contacts.get("1")
     assert "GET /v2/contacts/1 ended" in caplog.text
     assert KEY not in caplog.text
@@ -473,15 +471,9 @@ async def test_reason_phrase(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_store_location() -> None:
     """Where a client stores is its address, in one form for all spellings, and its location."""
-    key = UserApiKey("u", "k")
-    clients = [
-        AsyncGateway("https://X.test:443/", developer_id="d", credentials=key, location_id="here"),
-        AsyncGateway("https://x.test", developer_id="d", credentials=key),
-    ]
-    assert [(each.base_url, each.location_id) for each in clients] == [
-        ("https://x.test", "here"),
-        ("https://x.test", None),
-    ]
+    clients = [client("https://X.test:443/", location_id="here"), client("https://x.test")]
+    where = [(each.base_url, each.location_id) for each in clients]
+    assert where == [("https://x.test", "here"), ("https://x.test", None)]
 
 
 @ON_BOTH_LOOPS
