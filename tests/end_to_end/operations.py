@@ -26,7 +26,7 @@ from gateway_async import (
 )
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FAULTS
-from tests.support.sales import CARD, NEW_CARD, sale, sale_at
+from tests.support.sales import CARD, NEW_CARD, monthly, sale, sale_at
 
 NOT_EXECUTED = ("reset_before_commit", "error_before_commit", "rate_limit", "unavailable")
 """Faults of requests that arrive and are not executed."""
@@ -167,16 +167,9 @@ async def remove_file(gateway: AsyncGateway, _: Sandbox) -> Operation:
 
 
 async def _plan(gateway: AsyncGateway) -> tuple[RecurringCreate, Recurring]:
-    """Create a plan of twelve charges from 23 February 2031 on; return what was sent and the plan."""
+    """Create a plan; return what was sent and the plan."""
     vault = await gateway.account_vaults.create(NEW_CARD)
-    new = RecurringCreate(
-        account_vault_id=vault.id,
-        interval=1,
-        interval_type="m",
-        start_date=date(2031, 2, 23),
-        transaction_amount="10.00",
-        installment_total_count=12,
-    )
+    new = monthly(account_vault_id=vault.id)
     return new, await gateway.recurrings.create(new)
 
 

@@ -15,7 +15,6 @@ from gateway_async import (
     AsyncGateway,
     CardVaultCreate,
     OutcomeUnknownError,
-    RecurringCreate,
     RouterAccountVaultCreate,
     SqliteLedger,
     SwipedVaultCreate,
@@ -25,7 +24,7 @@ from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, make_call
 from tests.support.processes import start_function
 from tests.support.sales import CARD as KEYED
-from tests.support.sales import NEW_CARD, sale, sale_at
+from tests.support.sales import NEW_CARD, monthly, sale, sale_at
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -258,13 +257,7 @@ async def test_lost_calls(sandbox: Sandbox, path: Path, name: str) -> None:
     write, lookup, nth, call, options, fields = LOST[name]
     async with sandbox.gateway() as gateway:
         vault = await gateway.account_vaults.create(NEW_CARD)
-        new = RecurringCreate(
-            account_vault_id=vault.id,
-            interval=1,
-            interval_type="m",
-            start_date=date(2031, 2, 23),
-            transaction_amount="10.00",
-        )
+        new = monthly(account_vault_id=vault.id)
         payment, plan = await gateway.transactions.create(sale()), await gateway.recurrings.create(new)
     sandbox.fault(write, "close_after_commit")
     sandbox.fault(lookup, "error_before_commit", nth=nth, times=1000)

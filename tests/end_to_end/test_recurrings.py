@@ -2,20 +2,17 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from gateway_async import (
     AsyncGateway,
     CardVaultCreate,
-    IntervalType,
     NoteCreate,
     NoteUpdate,
     OutcomeUnknownError,
     RecordDeletedError,
     Recurring,
-    RecurringCreate,
     RecurringStatus,
     RecurringUpdate,
     TagCreate,
@@ -24,6 +21,7 @@ from gateway_async import (
 )
 from gateway_async.sandbox import Sandbox
 from tests.support.outcomes import resolved
+from tests.support.sales import monthly
 
 pytestmark = pytest.mark.anyio
 
@@ -35,18 +33,11 @@ def noon(day: date) -> float:
     return datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()
 
 
-def monthly(**fields: Any) -> RecurringCreate:
-    """A plan of twelve charges of the stored card, from 23 February 2031 on."""
-    said: dict[str, Any] = {"account_vault_api_id": "card", "interval": 1, "interval_type": IntervalType.MONTH}
-    said |= {"start_date": date(2031, 2, 23), "transaction_amount": Decimal("10.00"), "installment_total_count": 12}
-    return RecurringCreate(**said | fields)
-
-
 @pytest.fixture
 async def plan(gateway: AsyncGateway) -> Recurring:
     """A plan in the sandbox."""
     await gateway.account_vaults.create(CARD)
-    return await gateway.recurrings.create(monthly())
+    return await gateway.recurrings.create(monthly(account_vault_api_id="card"))
 
 
 async def test_plan(gateway: AsyncGateway, sandbox: Sandbox, plan: Recurring) -> None:

@@ -26,8 +26,10 @@ from tests.support.scripted_transport import (
     NAMED_SALE,
     NOT_THERE,
     SALE_AT_TERMINAL,
+    Case,
     Script,
     ScriptedResponse,
+    case,
     echo,
     error_of,
     listed,
@@ -70,12 +72,33 @@ def create_once(resource: str, new: Any = None) -> Callable[[Any], Any]:
     return lambda gateway: getattr(gateway, resource).create_once(CREATES[resource][0] if new is None else new)
 
 
-@each_resource
-async def test_new_id(resource: str) -> None:
-    """Nothing is read before a create, nor after it."""
-    script = Script(post=[echo(CREATES[resource][1])])
-    assert (await script.run(create_once(resource))).id == "made"
-    assert script.methods == ["POST"]
+DELETED = refusal(409, "is deleted")
+CHANGED = ContactCreate(last_name="Smith", contact_api_id="mine", update_if_exists=True)
+CASES = [
+    *(
+        case(f"{resource}: nothing is read before or after a create", create_once(resource), {"id": "made"}, "POST",
+             post=[echo(wrapper)])
+        for resource, (_, wrapper, _, _) in CREATES.items()
+    ),
+    *(
+        case(f"{resource}: a record that is {why} has the id, and nothing is sent again", create_once(resource),
+             DuplicateError, "POST GET", post=[taken(resource)], get=[response])
+        for resource in CREATES
+        for why, response in {"in a location that the user cannot see": NOT_THERE, "deleted": DELETED}.items()
+    ),
+    case("`update_if_exists` would change the record that has the id", create_once("contacts", CHANGED),
+         (InvalidRequestError, "update_if_exists: must not be set"), ""),
+    case("another refusal is not looked up", create_once("transactions"), (ValidationError, "account_vault_id"),
+         "POST", post=[refused(account_vault_id="not found")]),
+    case("of two requests at once, one may be refused before the record of the other can be read",
+         create_once("transactions"), {"id": "found"}, "POST GET",
+         post=[taken("transactions")], get=[NOT_THERE, NOT_THERE, stored("transactions")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CASES)
+async def test_requests_and_outcomes_of_repeated_creates(call: Case) -> None:
+    await call.check()
 
 
 @each_resource
@@ -109,44 +132,11 @@ async def test_required_id(resource: str, value: str | None) -> None:
     assert script.asked == []
 
 
-async def test_update_if_exists() -> None:
-    """`update_if_exists` would change the record that has the id."""
-    new = ContactCreate(last_name="Smith", contact_api_id="mine", update_if_exists=True)
-    await Script(post=[], get=[]).fail(
-        create_once("contacts", new), InvalidRequestError, match="update_if_exists: must not be set"
-    )
-
-
 async def test_the_option_belongs_to_one_call_and_not_to_the_client() -> None:
     script = Script(post=[taken("transactions")], get=[stored("transactions")])
     async with script.gateway() as gateway:
         await gateway.transactions.create_once(NAMED_SALE)
         await error_of(gateway.transactions.create(NAMED_SALE), DuplicateError)
-
-
-async def test_another_refusal_is_not_looked_up() -> None:
-    script = Script(post=[refused(account_vault_id="not found")], get=[stored("transactions")])
-    error = await script.fail(create_once("transactions"), ValidationError)
-    assert (script.methods, [*error.fields]) == (["POST"], ["account_vault_id"])
-
-
-DELETED = refusal(409, "is deleted")
-
-
-@pytest.mark.parametrize("response", [NOT_THERE, DELETED], ids=["not there", "deleted"])
-@each_resource
-async def test_missing_record(resource: str, response: httpx.Response) -> None:
-    """A deleted record, or one in a location that the user cannot see, has the id; it is not sent again."""
-    script = Script(post=[taken(resource)], get=[response])
-    await script.fail(create_once(resource), DuplicateError)
-    assert script.methods.count("POST") == 1
-
-
-async def test_late_record() -> None:
-    """Of two requests at the same time, one may be refused before the record of the other can be read."""
-    script = Script(post=[taken("transactions")], get=[NOT_THERE, NOT_THERE, stored("transactions")])
-    assert (await script.run(create_once("transactions"))).id == "found"
-    assert script.methods.count("POST") == 1
 
 
 async def test_unreadable_record() -> None:

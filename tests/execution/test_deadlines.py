@@ -88,7 +88,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("call", CASES)
-async def test_outcomes_and_ends(call: Case) -> None:
+async def test_outcomes_and_ends_of_calls(call: Case) -> None:
     await call.check()
 
 
