@@ -7,14 +7,7 @@ A name that needs an extra loads the extra when it is called.
 
 from gateway_async.errors import JournalError
 from gateway_async.migration.dask import migrate_vaults_dask
-from gateway_async.migration.journal.protocol import (
-    Journal,
-    JournalEntry,
-    JournalRun,
-    RowResult,
-    RowStarted,
-    RowState,
-)
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, JournalRun, RowResult, RowStarted, RowState
 from gateway_async.migration.journal.store import PostgresJournal, SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.plan import Plan, plan_migration

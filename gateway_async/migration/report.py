@@ -188,10 +188,7 @@ class Report:
     def ended(self) -> Totals:
         """The rows that have ended in this run. Those that an earlier run had stored are stored."""
         return Totals(
-            stored=self.stored + self.skipped,
-            rejected=self.rejected,
-            repeated=self.repeated,
-            unknown=self.unknown,
+            stored=self.stored + self.skipped, rejected=self.rejected, repeated=self.repeated, unknown=self.unknown
         )
 
     @property

@@ -67,10 +67,7 @@ async def test_a_long_header_is_read_before_its_delimiter_is_told(tmp_path: Path
 @pytest.mark.parametrize("end", ["\x1a", "\n\x1a", "\r\n\x1a\x1a", "\n\x1a\n", "\n \x1a"])
 @pytest.mark.parametrize("name", ["Ann", '"Ann"'])
 async def test_the_end_that_dos_programs_write_is_no_row(tmp_path: Path, end: str, name: str) -> None:
-    assert keys(await read(put(tmp_path, lines(card_row(1), card_row(2, name=name)).rstrip() + end))) == [
-        "1",
-        "2",
-    ]
+    assert keys(await read(put(tmp_path, lines(card_row(1), card_row(2, name=name)).rstrip() + end))) == ["1", "2"]
     assert await read(put(tmp_path, HEADER + end)) == []
     rows = await read(put(tmp_path, lines(card_row(1, name="A\x1a"), card_row(2))))
     assert wrong(rows) == {2: ("account_holder_name: contains a line break or another control character",)}

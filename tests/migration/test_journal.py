@@ -1,10 +1,8 @@
 """Journals of both kinds: what is begun is known, and what is stored stays stored."""
 
-import sqlite3
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -73,10 +71,7 @@ async def test_what_was_rejected_can_be_forgotten(journal: Journal) -> None:
     await journal.delete_rejected()
     assert [
         entry and entry.state for entry in await journal.record_starts([begin(key) for key in ("a", "b", "c", "d")])
-    ] == [
-        *(STORED, None),
-        *(UNKNOWN, SENDING),
-    ]
+    ] == [*(STORED, None), *(UNKNOWN, SENDING)]
 
 
 async def test_what_is_begun_is_new_once(journal: Journal) -> None:
@@ -253,41 +248,6 @@ async def test_what_ended_is_in_the_file_when_it_is_closed(tmp_path: Path) -> No
     later = SqliteJournal(tmp_path / "cards.journal")
     assert await later.counts() == {STORED: 1}
     await later.aclose()
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        pytest.param(lambda path: path.write_text("number,exp\n" * 100), "it is not a journal", id="text"),
-        pytest.param(
-            lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)"), "another program's", id="sqlite"
-        ),
-        pytest.param(lambda path: path.mkdir(), "cannot be opened", id="folder"),
-    ],
-)
-async def test_a_foreign_file_is_refused(tmp_path: Path, make: Any, reason: str) -> None:
-    path = tmp_path / "cards.journal"
-    made = make(path)
-    if isinstance(made, sqlite3.Cursor):
-        made.connection.close()
-    before = path.read_bytes() if path.is_file() else b""
-    journal = SqliteJournal(path)
-    with pytest.raises(JournalError, match=reason):
-        await journal.start(None)
-    await journal.aclose()
-    assert (path.read_bytes() if path.is_file() else b"") == before
-
-
-async def test_a_later_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "cards.journal"
-    journal = SqliteJournal(path)
-    await journal.start(None)
-    await journal.aclose()
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
-    with pytest.raises(JournalError, match="a later version"):
-        await SqliteJournal(path).counts()
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

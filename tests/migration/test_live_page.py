@@ -1,7 +1,6 @@
 """The page of a running migration: what is served, who can read it, and how it ends."""
 
 import socket
-from collections.abc import AsyncIterator
 
 import anyio
 import attrs
@@ -56,41 +55,6 @@ async def test_the_page_shows_a_running_migration() -> None:
     assert "&lt;script&gt;alert(1)" in page.text
     assert page.headers["cache-control"] == "no-store"
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
-
-
-async def pages(lines: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Yield the page of each server-sent event."""
-    page: list[str] = []
-    async for line in lines:
-        page.append(line.removeprefix("data: "))
-        if not line:
-            yield "\n".join(page)
-            page = []
-
-
-async def test_an_open_page_gets_the_next_ones_until_the_end() -> None:
-    run = Run()
-    seen: list[str] = []
-    async with httpx.AsyncClient() as browser, anyio.create_task_group() as tasks:
-
-        async def migrate(*, task_status: anyio.abc.TaskStatus[str]) -> None:
-            async with serve_live_page(0, run.read) as url:
-                task_status.started(url)
-                await is_open.wait()
-                run.report.stored = 5678
-                run.end()
-
-        is_open = anyio.Event()
-        url = await tasks.start(migrate)
-        async with browser.stream("GET", f"{url}/events") as response:
-            async for page in pages(response.aiter_lines()):
-                seen.append(page)
-                is_open.set()
-                if 'class="live"' not in page:
-                    break
-    assert "Running." in seen[0]
-    assert "5,678" in seen[-1]
-    assert "Every row has ended; 1 of 5,679 were rejected." in seen[-1]
 
 
 async def test_the_last_page_is_the_report() -> None:

@@ -185,8 +185,7 @@ def test_the_first_duplicates_are_the_examples(finder: DuplicateFinder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
-    [(1, "about 1.0 s "), (40, "about 40 s "), (80, "about 1 min 20 s "), (7200, "2 h 00 min ")],
+    ("count", "said"), [(1, "about 1.0 s "), (40, "about 40 s "), (80, "about 1 min 20 s "), (7200, "2 h 00 min ")]
 )
 async def test_a_page_in_plain_words(count: int, said: str) -> None:
     rows = (attrs.evolve(CARD_REQUEST, account_vault_api_id=str(number)) for number in range(count))

@@ -185,12 +185,7 @@ row_texts = st.builds(
 ) | st.sampled_from(["a,b", "x,y,z,1,2", '"stray,1,2,3'])
 interruptions = st.lists(
     st.fixed_dictionaries(
-        {},
-        optional={
-            "dies_at": st.integers(1, 6),
-            "lost": st.integers(1, 6),
-            "max_rows": st.integers(1, 5),
-        },
+        {}, optional={"dies_at": st.integers(1, 6), "lost": st.integers(1, 6), "max_rows": st.integers(1, 5)}
     ),
     max_size=3,
 )
@@ -222,11 +217,7 @@ async def test_the_figures_add_up(rows: list[str], interruptions: list[dict[str,
         assert classes[0] == classes[1]
         plan = await plan_migration(read_rows(path))
         refused = sum(state is RowState.REJECTED for state in classes[0].values()) - plan.rejected
-        assert (plan.rows, plan.repeated, plan.ready) == (
-            len(rows),
-            totals.repeated,
-            totals.stored + refused,
-        )
+        assert (plan.rows, plan.repeated, plan.ready) == (len(rows), totals.repeated, totals.stored + refused)
         gateway: Any = migration.gateway
         checked = await verify_vaults(gateway, journal=migration.journal, rows=read_rows(path))
         assert checked.totals == totals

@@ -9,15 +9,7 @@ import attrs
 import pytest
 
 from gateway_async import AsyncGateway, AuthenticationError, CardVaultCreate, InvalidRequestError
-from gateway_async.migration import (
-    Finding,
-    Totals,
-    VaultRow,
-    Verdict,
-    Verification,
-    migrate_vaults,
-    verify_vaults,
-)
+from gateway_async.migration import Finding, Totals, VaultRow, Verdict, Verification, migrate_vaults, verify_vaults
 from gateway_async.models.account_vaults import AccountVaultUpdate
 from gateway_async.sandbox import Sandbox
 
@@ -74,11 +66,7 @@ async def test_what_is_wrong_is_found(sandbox: Sandbox, gateway: AsyncGateway, j
     await gateway.account_vaults.delete(vaults["row-2"])
     more = attrs.evolve(rows[0], account_vault_api_id="more")
     result = await verify_vaults(gateway, journal=journal, rows=[*rows[1:5], more])
-    assert found(result) == {
-        ("row-1", Verdict.DIFFERENT),
-        ("row-2", Verdict.MISSING),
-        ("more", Verdict.NOT_STORED),
-    }
+    assert found(result) == {("row-1", Verdict.DIFFERENT), ("row-2", Verdict.MISSING), ("more", Verdict.NOT_STORED)}
     assert (result.good, result.matching, result.checked) == (False, 4, 6)
     (detail,) = next(each.details for each in result.findings if each.key == "row-1")
     assert detail.startswith("exp_date: ")

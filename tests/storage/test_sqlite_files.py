@@ -1,4 +1,4 @@
-"""The SQLite files of the ledger and the inbox: which are refused, and one that two processes make at once."""
+"""The SQLite files of the stores: which are refused, and one that two processes make at once."""
 
 import threading
 from collections.abc import Callable
@@ -9,8 +9,11 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async import LedgerError, SqliteLedger
+from gateway_async import JournalError, LedgerError, SqliteLedger
 from gateway_async._storage import sqlite
+from gateway_async._storage.backends import SqliteBackend
+from gateway_async.migration import SqliteJournal
+from gateway_async.migration.journal.store import _FORMAT as JOURNAL
 from gateway_async.postbacks import InboxError, SqliteInbox
 from tests.postbacks.inboxes import InboxFile, change
 from tests.support.intents import SALE
@@ -44,6 +47,13 @@ KINDS = {
         error=InboxError,
         calls=(lambda inbox: inbox.store(change()), lambda inbox: inbox.claim(1, 60), lambda inbox: inbox.list()),
         renaming="ALTER TABLE postback_inbox RENAME COLUMN deletes TO other",
+    ),
+    "a journal": Kind(
+        file=partial(SqliteBackend, file_format=JOURNAL),
+        store=SqliteJournal,
+        error=JournalError,
+        calls=(lambda journal: journal.start(None), lambda journal: journal.counts()),
+        renaming="ALTER TABLE vaults RENAME COLUMN brand TO other",
     ),
 }
 

@@ -16,14 +16,7 @@ from gateway_async._wire.fields import fields_of, once_per_class
 from gateway_async._wire.validation import problems as problems_of
 from gateway_async.migration.rows.columns import KINDS, ColumnMapping
 from gateway_async.migration.rows.row import VaultRow, key_problems
-from gateway_async.migration.rows.values import (
-    cell_text,
-    is_full_date,
-    is_us_state,
-    key_text,
-    lacks_zero,
-    read_value,
-)
+from gateway_async.migration.rows.values import cell_text, is_full_date, is_us_state, key_text, lacks_zero, read_value
 from gateway_async.models.account_vaults import (
     AchVaultCreate,
     CardVaultCreate,
