@@ -149,6 +149,8 @@ class ShellSession:
             text=True,
             start_new_session=True,  # so that `close` reaches every process that the commands have started
         )
+        # If this process is killed, bash reads the end of its input: its servers end with it.
+        self.run("trap 'kill -9 0' EXIT")
 
     def run(self, text: str, given: str = "") -> Ended:
         """Run a command to its end, with `given` on its standard input."""

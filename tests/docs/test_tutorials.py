@@ -1,7 +1,9 @@
 """Each tutorial works as it is printed: its files are saved and its commands run, in order, in one shell."""
 
 import json
+import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,12 @@ import anyio
 import pytest
 
 from gateway_async.cli.output import ExitStatus
+from tests.support.processes import start_function
 from tests.support.waiting import until
 
 from .documents import DOCUMENTS, ROOT, Block, all_blocks, blocks
 from .shell_scene import OFFLINE, bare_environment
-from .shell_session import ShellSession, commands
+from .shell_session import Server, ShellSession, commands
 from .walkthrough import Walkthrough, file_of, is_shown, steps
 
 TUTORIALS = [page for page in DOCUMENTS if page.startswith("docs/tutorials/") and not page.endswith("index.md")]
@@ -103,6 +106,20 @@ def test_wrong_command(walk: Walkthrough, text: str) -> None:
     (command,) = commands(Block("page.md", "Page", 1, "console", f"$ {text}\n"))
     with pytest.raises(AssertionError):
         walk.take(command)
+
+
+def serve_until_killed(folder: str) -> None:
+    """Start a server in a shell, and print its process id."""
+    shell = ShellSession(Path(folder), os.environ)
+    print(shell.serve("sleep 600", Server("", "")).process_id, flush=True)
+    time.sleep(600)
+
+
+def test_a_killed_session_leaves_no_server(tmp_path: Path) -> None:
+    with start_function(serve_until_killed, str(tmp_path)) as session:
+        command = Path(f"/proc/{session.receive()}/cmdline")
+    # That of a process that has ended, and that nothing waits for, is empty.
+    anyio.run(until, lambda: not (command.exists() and command.read_bytes()))
 
 
 def test_shortened_output() -> None:
