@@ -7,8 +7,8 @@ comments place them: each `%%` is a row, and `.` an empty place. `<-->` goes bot
 
 import html
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, product
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple
@@ -34,11 +34,8 @@ TIP: Final = (
 )
 MIN_LABEL: Final = 124
 HEAD: Final = 42
-_LOGO: Final = "gateway_async/sandbox/pages/static/logo.svg"
-ACCENTS: Final = re.findall(
-    r"stroke: (#\w+)",
-    (Path(__file__).parents[2] / _LOGO).read_text(encoding="utf-8"),
-)
+_LOGO: Final = FOLDER.parents[2] / "gateway_async/sandbox/pages/static/logo.svg"
+ACCENTS: Final = re.findall(r"stroke: (#\w+)", _LOGO.read_text(encoding="utf-8"))
 """The colors of the logo, on light and on dark."""
 
 STYLE: Final = """\
@@ -88,12 +85,16 @@ class Diagram(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """An arrow from one state to another; its text may be empty."""
+    """An arrow from one state to another, or both ways; its text may be empty."""
 
     before: str
     after: str
     text: str
-    is_return: bool = False
+    both_ways: bool
+
+
+Curve = tuple[complex, complex, complex]
+"""The start, the control point and the end of an arrow."""
 
 
 class StateDiagram(NamedTuple):
@@ -107,18 +108,13 @@ class StateDiagram(NamedTuple):
 
 def read(source: str) -> Diagram | StateDiagram:
     """Read a source; a line that is not in its language raises `ValueError`."""
-    return (_read_states if source.startswith("stateDiagram") else _read_sequence)(
-        source
-    )
+    is_states = source.startswith("stateDiagram")
+    return _read_states(source) if is_states else _read_sequence(source)
 
 
 def _read_states(source: str) -> StateDiagram:
-    title, rows, names, transitions = (
-        "",
-        list[list[str]](),
-        dict[str, str](),
-        list[Transition](),
-    )
+    title, rows, names = "", list[list[str]](), dict[str, str]()
+    transitions = list[Transition]()
     for line in map(str.strip, source.splitlines()[1:]):
         if line.startswith("accTitle: "):
             title = line.removeprefix("accTitle: ")
@@ -127,9 +123,8 @@ def _read_states(source: str) -> StateDiagram:
         elif found := _STATE.fullmatch(line):
             names[found[2]] = found[1]
         elif found := _TRANSITION.fullmatch(line):
-            transitions.append(Transition(found[1], found[3], found[4] or ""))
-            if found[2]:
-                transitions.append(Transition(found[3], found[1], "", is_return=True))
+            before, both_ways, after, text = found.groups("")
+            transitions.append(Transition(before, after, text, bool(both_ways)))
         elif line:
             msg = f"not a row, a state or a transition: {line!r}"
             raise ValueError(msg)
@@ -155,11 +150,9 @@ def _read_sequence(source: str) -> Diagram:
 
 def draw(diagram: Diagram | StateDiagram) -> str:
     """Draw a diagram as SVG."""
-    return (
-        _draw_states(diagram)
-        if isinstance(diagram, StateDiagram)
-        else _draw_sequence(diagram)
-    )
+    if isinstance(diagram, StateDiagram):
+        return _draw_states(diagram)
+    return _draw_sequence(diagram)
 
 
 def _draw_states(diagram: StateDiagram) -> str:
@@ -170,61 +163,75 @@ def _draw_states(diagram: StateDiagram) -> str:
         for column, state in enumerate(states)
         if state != "."
     }
-    shapes = [TIP]
-    labels: list[str] = []
-    pairs = {
-        (each.before, each.after) for each in diagram.transitions if not each.is_return
-    }
-    returns = {
-        (each.after, each.before) for each in diagram.transitions if each.is_return
-    }
-    for before, after, text, is_return in diagram.transitions:
-        if is_return:
-            continue
-        start, end = centers[before], centers[after]
-        others = [
-            center for state, center in centers.items() if state not in (before, after)
-        ]
-        bend = 24.0 if (after, before) in pairs else 0.0
-        if any(_is_near(other, start, end) for other in others):
-            bend = 75.0
-        normal = (end - start) / abs(end - start) * 1j
-        control = (start + end) / 2 + 2 * bend * normal
-        first, last = _leave(start, control), _leave(end, control)
+    arrows = diagram.transitions
+    boxes = centers.values()
+    curves = {each: _curve(each, centers, arrows) for each in arrows}
+    shapes, labels = [TIP], list[str]()
+    for arrow, (first, control, last) in curves.items():
         tips = 'marker-end="url(#tip)"'
-        if (before, after) in returns:
+        if arrow.both_ways:
             tips += ' marker-start="url(#tip)"'
-        shapes.append(
-            f'<path class="message" {tips} d="M{_at(first)}Q{_at(control)} {_at(last)}"/>'
-        )
-        middle = first / 4 + control / 2 + last / 4
-        if bend:
-            labels += _transition_text(text, middle + 10 * normal)
-        else:
-            labels += _transition_text(text, middle, end - start)
+        path = f"M{_at(first)}Q{_at(control)} {_at(last)}"
+        shapes.append(f'<path class="message" {tips} d="{path}"/>')
+        if arrow.text:
+            room = abs((last - first).real) if first.imag == last.imag else 0
+            lines = wrap(arrow.text, max(10, int(room / CHARACTER)))
+            middle = _label_place(lines, curves[arrow], curves.values(), boxes)
+            labels += _text(lines, middle.real, middle.imag - len(lines) * LINE / 2, "")
     for state, center in centers.items():
         lines = wrap(diagram.names[state], int(BOX.real / CHARACTER) - 1)
         corner = center - BOX / 2
+        place = f'x="{corner.real:g}" y="{corner.imag:g}"'
         size = f'width="{BOX.real:g}" height="{BOX.imag:g}"'
-        shapes.append(
-            f'<rect class="participant" x="{corner.real:g}" y="{corner.imag:g}" {size} rx="5"/>'
-        )
+        shapes.append(f'<rect class="participant" {place} {size} rx="5"/>')
         labels += _text(lines, center.real, center.imag - len(lines) * LINE / 2, "")
     return _svg(diagram.title, 2 * EDGE + ROW * len(diagram.rows), [*shapes, *labels])
 
 
-def _transition_text(
-    text: str, middle: complex, way: complex = 1 + 1j
-) -> Iterator[str]:
-    """Write a text above a horizontal arrow, outside of a vertical one, or on any other."""
-    room = abs(way.real) - BOX.real if not way.imag else 0
-    lines = wrap(text, max(10, int(room / CHARACTER)), break_long_words=False)
-    x, height = middle.real, len(lines) * LINE
-    if not way.real:
-        half = max(map(len, lines), default=0) * CHARACTER / 2 + 3
-        x += half if x > WIDTH / 2 else -half
-    top = middle.imag - (height + 4 if not way.imag else height / 2)
-    yield from _text(lines, x, top, "label")
+def _curve(
+    arrow: Transition, centers: dict[str, complex], arrows: list[Transition]
+) -> Curve:
+    """Return the curve of an arrow, which is bent where a straight one would pass a state or lie on its opposite."""
+    start, end = centers[arrow.before], centers[arrow.after]
+    ends = [(each.before, each.after) for each in arrows]
+    bend = 24.0 if (arrow.after, arrow.before) in ends else 0.0
+    if any(_is_near(center, start, end) for center in centers.values()):
+        bend = 75.0
+    control = (start + end) / 2 + 2j * bend * (end - start) / abs(end - start)
+    return _leave(start, control), control, _leave(end, control)
+
+
+def _label_place(
+    lines: list[str], curve: Curve, curves: Iterable[Curve], boxes: Iterable[complex]
+) -> complex:
+    """Return the center of a text beside an arrow, where it touches no arrow, no state and no edge."""
+    size = complex(max(map(len, lines)) * CHARACTER, len(lines) * LINE)
+    crossed = [_point(each, step / 40) for each in curves for step in range(41)]
+    for share, side in product((0.5, 0.4, 0.6, 0.3, 0.7), (-1j, 1j)):
+        way = _point(curve, share + 0.01) - _point(curve, share - 0.01)
+        normal = side * way / abs(way)
+        reach = (abs(normal.real) * size.real + abs(normal.imag) * size.imag) / 2
+        place = _point(curve, share) + normal * (reach + 4)
+        if (
+            abs(place.real - WIDTH / 2) <= (WIDTH - EDGE - size.real) / 2
+            and not any(_overlaps(place - point, size) for point in crossed)
+            and not any(_overlaps(place - box, size + BOX) for box in boxes)
+        ):
+            return place
+    msg = f"no place for a label (expected: a shorter text): {' '.join(lines)}"
+    raise ValueError(msg)
+
+
+def _overlaps(distance: complex, size: complex) -> bool:
+    return abs(distance.real) < size.real / 2 and abs(distance.imag) < size.imag / 2
+
+
+def _point(curve: Curve, share: float) -> complex:
+    """Return the point of a quadratic Bezier curve after a share of its way."""
+    first, control, last = curve
+    return (
+        first * (1 - share) ** 2 + 2 * control * (1 - share) * share + last * share**2
+    )
 
 
 def _is_near(point: complex, start: complex, end: complex) -> bool:
@@ -252,11 +259,10 @@ def _draw_sequence(diagram: Diagram) -> str:
     steps: list[str] = []
     y = HEAD + 18.0
     for step in diagram.steps:
-        shapes, taken = (
-            _note(step, columns, y)
-            if isinstance(step, Note)
-            else _message(step, columns, y)
-        )
+        if isinstance(step, Note):
+            shapes, taken = _note(step, columns, y)
+        else:
+            shapes, taken = _message(step, columns, y)
         steps += shapes
         y += taken
     heads = [
