@@ -64,10 +64,6 @@ def _batch_errors() -> str:
     return _table(("amount", "`status_message`"), rows)
 
 
-def _state_transitions() -> str:
-    return "\n\n".join(machine.to_markdown() for machine in _STATE_MACHINES)
-
-
 TABLES: Mapping[str, Callable[[], str]] = {
     "control calls": _control_calls,
     "faults": _faults,
@@ -75,7 +71,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "card amounts": _card_amounts,
     "terminal amounts": _terminal_amounts,
     "batch errors": _batch_errors,
-    "state transitions": _state_transitions,
+    **{f"states of a {machine.title.lower()}": machine.to_markdown for machine in _STATE_MACHINES},
 }
 """The text of the pages between `<!-- printed: … -->` and `<!-- end -->`, by part."""
 

@@ -41,4 +41,4 @@ class StateMachine(Generic[_State, _Trigger]):
     def to_markdown(self) -> str:
         """Format the table in Markdown, for the documents."""
         rows = [f"| {state} | {trigger} | {after} |" for (state, trigger), after in self.transitions.items()]
-        return "\n".join([f"## {self.title}", "", "| from | what happens | to |", "|---|---|---|", *rows])
+        return "\n".join(["| from | what happens | to |", "|---|---|---|", *rows])
