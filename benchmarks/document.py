@@ -10,6 +10,7 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "why" / "benchmarks.md"
 RESULTS: Final = Path(__file__).with_name("results") / "benchmarks.json"
 
 _CALLS: Final = ("GET", "POST")
+_TEXTS: Final = ("ms of CPU time", "measured", "unit", "beside")
 
 PART: Final = re.compile(r"(?<=<!-- printed: )(?P<name>.+?)(?: -->\n\n)(?P<text>[\s\S]*?)(?=\n\n<!-- end -->)")
 """A written part of the page: its name and its text."""
@@ -54,7 +55,8 @@ def _cells(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
+    """Return a table, with its figures at the right of their columns."""
+    lines = [heads, ["---" if head in _TEXTS else "---:" for head in heads], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -53,7 +53,7 @@ def _rows(runs: Sequence[Run]) -> str:
         for run in runs
         if not run.without
     ]
-    return _table(heads, lines)
+    return _table(heads, lines, "|---" + "|---:" * 6 + "|---|")
 
 
 def _protections(runs: Sequence[Run]) -> str:
@@ -63,7 +63,7 @@ def _protections(runs: Sequence[Run]) -> str:
         for run in runs
         if run.without
     ]
-    return _table(heads, sorted(lines))
+    return _table(heads, sorted(lines), "|---" * 4 + "|")
 
 
 def _damage(run: Run) -> str:
@@ -85,9 +85,9 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], alignment: str) -> str:
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+    return "\n".join([lines[0], alignment, *lines[1:]])
 
 
 PARTS: Final[Mapping[str, Callable[[Sequence[Run]], str]]] = {
