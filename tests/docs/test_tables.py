@@ -1,5 +1,6 @@
 """The tables of the documents have every code, relation, example, test and result that they should have."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,12 +9,13 @@ import pytest
 import gateway_async
 from gateway_async import GatewayError, InvalidFieldsError, ReasonCode, StatusError, __version__
 from gateway_async.resources import RESOURCES
+from gateway_async.sandbox.handlers.payments.issuer import TRIGGERS
 from gateway_async.sandbox.request.expands import EXPANDS
 from tests.contract.endpoints import CREDENTIALS, print_out_of_scope
 from tests.reliability.conditions import CONDITIONS
 from tests.reliability.document import PAGE, PART, PARTS
 
-from .documents import DOCUMENTS, ROOT, read
+from .documents import DOCUMENTS, ROOT, blocks, read
 from .sandbox_tables import TABLES
 
 
@@ -86,6 +88,32 @@ def test_errors() -> None:
     assert sorted(linked) == sorted(names)
 
 
+def test_branches() -> None:
+    """The program with every branch takes each error of a payment for what the first list says: charged or not."""
+    program = blocks("docs/reference/errors.md", "python")[0].text
+    lines, taken = program.splitlines(), dict[type, str]()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.ExceptHandler):
+            for name in re.findall(r"ga\.(\w+)", ast.unparse(node.type or node)):
+                taken[getattr(gateway_async, name)] = lines[node.lineno].strip(" #").partition(":")[0]
+    groups = re.findall(
+        r"^- \*\*(Perhaps|Charged before|Not charged)([\s\S]*?)(?=\n- |\n\n)",
+        read("docs/reference/errors.md"),
+        re.MULTILINE,
+    )
+    expected = {
+        name: "not charged" if group == "Not charged" else "perhaps charged"
+        for group, text in groups
+        for name in re.findall(r"\[(\w+)\]\(#", text)
+    }
+    first = {
+        name: next((branch for caught, branch in taken.items() if issubclass(getattr(gateway_async, name), caught)), "")
+        for name in expected
+    }
+    assert first == expected
+    assert set(expected.values()) == {"not charged", "perhaps charged"}
+
+
 def test_the_tests_of_the_parts_exist() -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", read("docs/guides/extending.md"))
     assert [name for name in named if not Path(ROOT, name).is_file()] == []
@@ -101,6 +129,20 @@ SANDBOX_PAGES = "\n".join(read(page) for page in DOCUMENTS if page.startswith("d
 def test_tables(part: str) -> None:
     """The text between two marks is the table that the sandbox's code has."""
     assert f"<!-- printed: {part} -->\n\n{TABLES[part]()}\n\n<!-- end -->" in SANDBOX_PAGES
+
+
+def test_outcomes() -> None:
+    """The amounts in the table of outcomes are approved or declined as their row says."""
+    shown = rows(section("docs/sandbox/amounts.md", "## Approved or declined cards"))
+    decisions = {
+        (outcome, amount): TRIGGERS[int(amount.replace(".", ""))].approved
+        for outcome, sent, _ in shown
+        for amount in re.findall(r"\b\d\.\d\d\b(?! of it)", sent)
+        if outcome.startswith(("approved", "declined"))
+    }
+    wrong = {row for row, approved in decisions.items() if approved != row[0].startswith("approved")}
+    assert wrong == set()
+    assert len(decisions) > 15
 
 
 def test_every_mark_is_known() -> None:
