@@ -20,13 +20,15 @@ extensions = [
     "called_methods",
     "code_links",
     "command_pages",
+    "console_lexer",
     "docstrings",
     "field_tables",
     "reference_pages",
+    "screenshots",
     "sphinx_copybutton",
     "sphinx_codeautolink",
 ]
-exclude_patterns = ["_build", "_ext", "pictures", "reference/examples"]
+exclude_patterns = ["_build", "_ext", "_templates", "pictures", "reference/examples"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -49,6 +51,7 @@ smartquotes = False  # options of commands keep their two hyphens
 html_theme = "furo"
 html_title = f"gateway-async {release}"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_search_scorer = str(EXTENSIONS / "search_scorer.js")
 html_css_files = ["site.css", "reference.css"]
 html_js_files = ["site.js"]

@@ -11,9 +11,28 @@ const openField = () => {
 addEventListener("hashchange", openField);
 addEventListener("DOMContentLoaded", openField);
 
+/* On a phone, two columns or short texts become narrow. A table that is still too wide becomes a list of cards, unless
+   it has figures, which are compared in columns: it scrolls. */
+const LONG_TEXT = 50;
+const phone = matchMedia("(max-width: 46em)");
+const arrangeTables = () => {
+  for (const box of document.querySelectorAll(".table-wrapper")) {
+    const table = box.querySelector("table");
+    const columns = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+    const cells = [...table.querySelectorAll("tbody td")];
+    const isShort = columns.length <= 2 || cells.every((cell) => cell.textContent.length <= LONG_TEXT);
+    table.classList.remove("cards");
+    table.classList.toggle("tight", phone.matches && isShort);
+    if (!phone.matches || box.scrollWidth <= box.clientWidth || table.querySelector("td.text-right")) continue;
+    for (const cell of cells) if (cell.textContent.trim()) cell.dataset.column = columns[cell.cellIndex];
+    table.classList.add("cards");
+  }
+};
+
 /* What scrolls can be reached by the keyboard. */
 const reachScrolling = () => {
-  for (const box of document.querySelectorAll("pre, .table-wrapper")) {
+  arrangeTables();
+  for (const box of document.querySelectorAll("pre, .table-wrapper, section > p:has(> img)")) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
