@@ -11,6 +11,9 @@ from types import FunctionType
 from typing import Any, ClassVar, Final, TypeVar, get_args, get_origin
 
 import attrs
+from change_notes import change_notes
+from contract_sections import PAGE as CONTRACT
+from contract_sections import section_id, section_of
 from docstrings import INTERNAL, NAPOLEON, convert
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -22,6 +25,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import OptionSpec, stringify_annotation
 
 import gateway_async
+from gateway_async.resources import RESOURCES
 
 PARAMETERS: Final = {
     "new": "what to create, as {type}.",
@@ -121,8 +125,23 @@ def _description(
         (inspect.getdoc(method) or "").splitlines(), subject.kind, method
     )
     converted = GoogleDocstring(list(convert(lines)), NAPOLEON, what="method").lines()
-    yield from (f"   {line}" if line else "" for line in converted)
+    notes = [*_contract(subject, name), *_changes(subject, name)]
+    yield from (f"   {line}" if line else "" for line in (*converted, *notes))
     yield ""
+
+
+def _contract(subject: Subject, method: str) -> Iterator[str]:
+    """Yield a link to the section of the contract, for the method of a resource."""
+    if subject.kind in RESOURCES.values():
+        section = section_of(subject.kind, method)
+        address = f"{CONTRACT}.html#{section_id(section)}"
+        yield from ("", f"Contract: `{section} <{address}>`__", "")
+
+
+def _changes(subject: Subject, method: str) -> Iterator[str]:
+    """Yield what changed in a method, which is known by the name of its object or of its class."""
+    for owner in (subject.name.removeprefix("gateway."), subject.kind.__name__):
+        yield from change_notes(f"{owner}.{method}")
 
 
 def _with_parameters(

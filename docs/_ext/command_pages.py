@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from change_notes import change_notes
 from reference_examples import EXAMPLES_OF_COMMANDS, read_examples
 from sphinx.application import Sphinx
 from typer import Context
@@ -71,6 +72,8 @@ def _command(
     yield from (f"{'#' * level} {context.command_path}", "", *_paragraphs(command.help))
     usage = " ".join(command.collect_usage_pieces(context))
     yield from ("```console", f"$ {context.command_path} {usage}", "```", "")
+    if notes := list(change_notes(name)):
+        yield from ("```{eval-rst}", *notes, "```", "")
     if example := examples.get(" ".join(words)):
         yield from (example, "")
     inner = command.list_commands(context) if hasattr(command, "list_commands") else []

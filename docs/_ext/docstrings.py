@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
+from change_notes import change_notes
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
@@ -57,6 +58,8 @@ def convert_docstring(
         converted = GoogleDocstring(
             converted, NAPOLEON, app, what, name, subject, options
         ).lines()
+    if what == "class":
+        converted += change_notes(name.rpartition(".")[2])
     lines[:] = converted
 
 

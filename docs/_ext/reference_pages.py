@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import attrs
 from called_methods import Subject, method_sections, method_table
+from contract_sections import PAGE as CONTRACT
+from contract_sections import section_lines
 from field_tables import field_table, names_in_table
 from reference_examples import read_examples
 from sphinx.application import Sphinx
@@ -116,6 +118,12 @@ def write_pages(app: Sphinx) -> None:
         raise ExtensionError(msg)
     for name, text in pages.items():
         _write(folder / f"{name}.md", text)
+    methods = (
+        (name, kind, method)
+        for name, kind in resource_classes()
+        for method in Subject(name, kind, "").methods()
+    )
+    _write(folder / f"{CONTRACT}.md", "\n".join(section_lines(methods)) + "\n")
     _write(folder / "index.md", _index(pages))
 
 
@@ -256,7 +264,7 @@ def _index(pages: dict[str, str]) -> str:
     first, others = list(PARTS)[:OF_THE_CLIENT], list(PARTS)[OF_THE_CLIENT:]
     toctree = "```{toctree}\n:caption: %s\n:maxdepth: 1\n\n%s\n```\n"
     short = [f"{name} <{name}>" for name in resources]
-    groups = {"The client": first, "Resources": short, "More": others}
+    groups = {"The client": first, "Resources": short, "More": [*others, CONTRACT]}
     lines = (toctree % (caption, "\n".join(names)) for caption, names in groups.items())
     return (
         "# Classes and functions\n\nEvery public name, made from the docstrings of the package.\n\n"

@@ -2,6 +2,8 @@
 "use strict";
 
 const QUERY = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
+/* Several words in one heading are seldom there by chance. */
+const PHRASE_BONUS = QUERY.includes(" ") ? 20 : 0;
 const IS_NAME = /[a-z][._][a-z]|[a-z][A-Z]/.test(new URLSearchParams(location.search).get("q") ?? "");
 /* The pages that most readers want, where several have a word equally. */
 const FIRST_PAGES = new Set(["guides/payments", "guides/lost-responses", "guides/postbacks", "guides/migration", "guides/testing"]);
@@ -34,7 +36,7 @@ var Scorer = {
       if (/attribute|property/.test(description)) return score - 30;
       return score + (isNamed(title) ? (IS_NAME ? 60 : 20) : 0);
     }
-    const heading = kind === "title" ? (anchor === "" ? 12 : 5) + (IS_NAME && isNamed(title) ? 40 : 0) : 0;
+    const heading = kind === "title" ? (anchor === "" ? 12 : 5) + PHRASE_BONUS + (IS_NAME && isNamed(title) ? 40 : 0) : 0;
     return score + valueOf(page) + heading;
   },
 };

@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
 
@@ -21,15 +21,29 @@ pytestmark = [
 
 PAGES = (
     "index",
+    "search",
+    "tutorials/checkout",
+    "guides/operations",
     "guides/payments",
+    "guides/upgrading",
     "sandbox/amounts",
+    "sandbox/containers",
     "sandbox/pages",
-    "reference/api/transactions",
+    "sandbox/states",
+    "reference/errors",
+    "reference/api/codes",
+    "reference/api/contract",
     "reference/api/sandbox",
+    "reference/api/transactions",
     "reference/commands/list",
+    "reference/commands/migrate",
+    "why/benchmarks",
     "why/money-rules",
+    "why/reliability",
 )
-PHONE = {"viewport": {"width": 375, "height": 760}}
+DESKTOP = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
+PHONE_WIDTH = 375
+PHONE = {"viewport": {"width": PHONE_WIDTH, "height": 760}, "color_scheme": "dark"}
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
@@ -64,6 +78,16 @@ FIRST_RESULTS = {
     "OutcomeUnknownError": "reference/errors.html#outcomeunknownerror",
 }
 """Words of a question → the result that stands first."""
+AMONG_FIRST_RESULTS = {
+    "declined card": "sandbox/amounts.html#approved-or-declined-cards",
+    "charged twice": "guides/operations.html#a-card-is-charged-twice",
+    "CA": "guides/payments.html",
+    "country": "guides/payments.html",
+    "subscription": "guides/recurring-payments.html",
+    "idempotency": "guides/idempotent-checkout.html",
+    "cents": "guides/payments.html",
+}
+"""Words of a question → a result that is one of the first three."""
 
 
 @pytest.mark.timeout(300)
@@ -72,12 +96,25 @@ async def test_search(visitor: Visitor) -> None:
     first = {}
     page = await visitor.open("/index.html")
     for words in FIRST_RESULTS:
-        await page.get_by_role("textbox", name="Search").fill(words)
-        await page.keyboard.press("Enter")
-        await expect(page).to_have_url(re.compile(re.escape(urlencode({"q": words}))))
-        link = page.locator("#search-results li a").first
-        first[words] = re.sub(r"\?[^#]*", "", await link.get_attribute("href") or "")
+        first[words], *_ = await search(page, words)
     assert first == FIRST_RESULTS
+
+
+async def test_words_with_several_answers(visitor: Visitor) -> None:
+    """Where several pages have the words, the one that most readers want is among the first three results."""
+    page = await visitor.open("/index.html")
+    first = {words: await search(page, words) for words in AMONG_FIRST_RESULTS}
+    assert {words: found for words, found in first.items() if AMONG_FIRST_RESULTS[words] not in found} == {}
+
+
+async def search(page: Page, words: str) -> list[str]:
+    """Search the site as a reader does, and return the addresses of the first three results."""
+    await page.get_by_role("textbox", name="Search").fill(words)
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile(re.escape(urlencode({"q": words}))))
+    await expect(page.locator("#search-results .search-summary")).to_contain_text("found")
+    links = await page.locator("#search-results li > a").all()
+    return [re.sub(r"\?[^#]*", "", await link.get_attribute("href") or "") for link in links[:3]]
 
 
 async def test_result_order(visitor: Visitor) -> None:
@@ -96,9 +133,10 @@ async def test_field_link(visitor: Visitor) -> None:
     await expect(page.locator('[id="gateway_async.TransactionCreate.order_num"]')).to_be_hidden()
 
 
-@pytest.mark.parametrize("name", ["reference/api/contacts", "reference/api/codes", "reference/commands/migrate"])
+@pytest.mark.parametrize("visitor", [DESKTOP, PHONE], indirect=True, ids=["light", "375 px, dark"])
+@pytest.mark.parametrize("name", PAGES)
 async def test_accessibility(visitor: Visitor, name: str) -> None:
-    """Pages of the reference have no barriers, with their tables open."""
+    """Pages have no barriers, with their tables open."""
     page = await visitor.open(f"/{name}.html")
     await page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
     assert await find_barriers(page) == []
@@ -112,15 +150,31 @@ async def test_phone(visitor: Visitor) -> None:
         page = await visitor.open(f"/{name}.html")
         widths[name] = await page.evaluate("document.documentElement.scrollWidth")
         await page.close()
-    assert {name: width for name, width in widths.items() if width > PHONE["viewport"]["width"]} == {}
+    assert {name: width for name, width in widths.items() if width > PHONE_WIDTH} == {}
+
+
+@pytest.mark.parametrize("visitor", [PHONE], indirect=True, ids=["375 px"])
+async def test_cards(visitor: Visitor) -> None:
+    """On a phone, a row of a wide table is a card, with the names of its columns; figures stay in columns."""
+    page = await visitor.open("/guides/operations.html")
+    cell = page.locator("td", has_text="raise it, or call less at once")
+    box = await cell.bounding_box()
+    assert box
+    assert box["x"] + box["width"] <= PHONE_WIDTH
+    assert await cell.get_attribute("data-column") == "what to do"
+    page = await visitor.open("/why/reliability.html")
+    await expect(page.locator("table:has(td.text-right)")).not_to_have_class("cards")
 
 
 @pytest.mark.parametrize(
     "visitor", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"]
 )
 async def test_colors(visitor: Visitor, request: pytest.FixtureRequest) -> None:
-    """A page is dark in a dark browser, and light in a light one."""
-    page = await visitor.open("/guides/payments.html")
+    """A page and its screenshots are dark in a dark browser, and light in a light one."""
+    page = await visitor.open("/guides/terminals.html")
     color = await page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(map(int, re.findall(r"\d+", color)[:3]))
     assert (brightness < 3 * 128) == ("dark" in request.node.name)
+    screenshot = await page.locator("article img[src$='.png']:visible").get_attribute("src")
+    assert screenshot
+    assert ("dark" in screenshot) == ("dark" in request.node.name)

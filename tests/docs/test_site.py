@@ -1,5 +1,6 @@
 """The built documentation site: its links, and what it loads."""
 
+import html
 import os
 import re
 from pathlib import Path
@@ -7,6 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from sphinx.util.inventory import InventoryFile
+
+from gateway_async.upgrade import CHANGES, NameKind
 
 SITE = os.environ.get("GATEWAY_TEST_SITE")
 pytestmark = pytest.mark.skipif(SITE is None, reason="set GATEWAY_TEST_SITE=docs/_build after nox -s docs")
@@ -60,6 +63,27 @@ def test_method_headings(pages: dict[Path, str]) -> None:
     side_bar = page.partition('class="toc-tree"')[2].partition("</aside>")[0]
     assert ">refund<" in side_bar
     assert "auth_amount" not in side_bar
+
+
+def test_comments_of_commands(pages: dict[Path, str]) -> None:
+    """A line that begins with `# ` on a console is a comment, and no command of an administrator."""
+    (page,) = (text for path, text in pages.items() if path.match("guides/operations.html"))
+    assert '<span class="c1"># first: what works, what does not' in page
+
+
+def test_change_notes(pages: dict[Path, str]) -> None:
+    """The reference notes each name that the last version changed, where it describes what has that name."""
+    notes = re.findall(r'<div class="versionchanged">(.*?)</div>', "".join(pages.values()), re.DOTALL)
+    shown = html.unescape(re.sub("<[^>]+>", "", " ".join(notes)))
+    changed = {change.old for change in CHANGES if change.kind is not NameKind.MESSAGE}
+    assert {old for old in changed if old not in shown} == set()
+
+
+def test_contract_sections(pages: dict[Path, str]) -> None:
+    """Each method of a resource links the section of the contract that it implements."""
+    page = next(text for path, text in pages.items() if path.match("api/transactions.html"))
+    methods = page.count('class="sig sig-object py" id="gateway.transactions.')
+    assert page.count('href="contract.html#') == methods > 10
 
 
 def test_older_addresses(pages: dict[Path, str]) -> None:

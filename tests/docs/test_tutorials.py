@@ -111,7 +111,7 @@ def test_wrong_command(walk: Walkthrough, text: str) -> None:
 def serve_until_killed(folder: str) -> None:
     """Start a server in a shell, and print its process id."""
     shell = ShellSession(Path(folder), os.environ)
-    print(shell.serve("sleep 600", Server("", "")).process_id, flush=True)
+    print(shell.serve("sleep 600", Server("", "")).process_id, flush=True)  # noqa: T201  for the test
     time.sleep(600)
 
 
