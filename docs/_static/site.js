@@ -5,6 +5,7 @@ const openField = () => {
   const table = field?.closest("details");
   if (table && !table.open) {
     table.open = true;
+    reachScrolling();  // which changes heights
     field.scrollIntoView();
   }
 };
