@@ -100,7 +100,7 @@ async def test_search(visitor: Visitor) -> None:
     assert first == FIRST_RESULTS
 
 
-async def test_words_with_several_answers(visitor: Visitor) -> None:
+async def test_common_words(visitor: Visitor) -> None:
     """Where several pages have the words, the one that most readers want is among the first three results."""
     page = await visitor.open("/index.html")
     first = {words: await search(page, words) for words in AMONG_FIRST_RESULTS}
