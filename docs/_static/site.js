@@ -5,7 +5,7 @@ const openField = () => {
   const table = field?.closest("details");
   if (table && !table.open) {
     table.open = true;
-    reachScrolling();  // which changes heights
+    reachScrolling(); // which changes heights
     field.scrollIntoView();
   }
 };
@@ -39,6 +39,7 @@ const reachScrolling = () => {
   }
 };
 addEventListener("load", reachScrolling);
+document.addEventListener("load", reachScrolling, true); // of a picture, which may come later
 addEventListener("resize", reachScrolling);
 document.addEventListener("toggle", reachScrolling, true);
 
