@@ -67,8 +67,9 @@ def test_method_headings(pages: dict[Path, str]) -> None:
 
 def test_comments_of_commands(pages: dict[Path, str]) -> None:
     """A line that begins with `# ` on a console is a comment, and no command of an administrator."""
-    (page,) = (text for path, text in pages.items() if path.match("guides/operations.html"))
-    assert '<span class="c1"># first: what works, what does not' in page
+    prompts = {prompt for text in pages.values() for prompt in re.findall(r'<span class="gp">(.*?)</span>', text)}
+    assert {"$ "} <= prompts
+    assert {prompt for prompt in prompts if "#" in prompt} == set()
 
 
 def test_change_notes(pages: dict[Path, str]) -> None:
