@@ -78,20 +78,20 @@ class AsyncGateway(Resources):
 
     Args:
         base_url: the gateway's address, without `/v2`.
-        developer_id: identifies your company; sent with every request.
+        developer_id: identifies your company, in every request.
         credentials: the credentials that every call is made with.
         location_id: default `location_id` for creates and for an `ApiId` without one.
-        timeout: total seconds for an ordinary call, with attempts, waits and lookups.
+        timeout: total seconds for an ordinary call, including attempts, waits and lookups.
         terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
-        max_connections: ordinary calls that run at the same time; more wait.
-        max_terminals: router calls that run or wait for a lease at the same time, over their own connections; more
+        max_connections: maximum number of concurrent ordinary calls; more wait.
+        max_terminals: maximum number of router calls that run or wait for a lease, over their own connections; more
             wait.
         terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`. Each client
             needs its own and closes it. Without it, only calls of this client wait for each other.
         block_unresolved_terminals: reject calls for a terminal (`TerminalBusyError`) while an earlier call with an
             unknown outcome may still wait there for a card, and while the ledger has an open intent for it.
-        in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write. For a
-            terminal call, 300 seconds from its sending are added, the time that the contract gives a device, whatever
+        in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write. At a
+            terminal, add 300 seconds from when the call was sent: the time that the contract gives a device, whatever
             `terminal_timeout` is. A write that is not found before then stays unknown. The value is an assumption: the
             longest wait that the gateway's documents show is 99 seconds.
         max_attempts: maximum number of attempts for a call, where a retry is safe.
@@ -100,22 +100,22 @@ class AsyncGateway(Resources):
         ledger: records every call that moves money or stores an account, such as a `SqliteLedger`. The intent is on
             disk before the call is sent; the outcome follows. `recover()` needs it. Each client needs its own and
             closes it.
-        proxy: the HTTP proxy through which all connections are opened (CONNECT): `"http://proxy.example:3128"` or
-            `"http://user:password@proxy.example:3128"`. A proxy that refuses is a `NotSentError`. A gateway on this
-            machine is connected to directly. Environment variables such as `HTTPS_PROXY` are not read.
-        transport: any `httpx.AsyncBaseTransport` to use instead of the package's own, for example in a test. The client
+        proxy: an HTTP proxy for all connections (CONNECT): `"http://proxy.example:3128"` or
+            `"http://user:password@proxy.example:3128"`. If it refuses, a call raises `NotSentError`. A gateway on this
+            machine is reached directly. Environment variables such as `HTTPS_PROXY` are not read.
+        transport: any `httpx.AsyncBaseTransport` in place of the package's own, for example in a test. The client
             trusts that a request which fails with `httpx.ConnectError`, `ConnectTimeout`, `PoolTimeout` or `ProxyError`
-            was not sent. Do not use a transport for payments that raises these for requests the server has read.
-        verify: which TLS certificates are trusted: True (certifi's authorities), the path of a CA bundle or of a
+            was not sent. For payments, do not use a transport that raises these for requests the server has read.
+        verify: which TLS certificates to trust: True (certifi's authorities), the path of a CA bundle or of a
             folder of them, which is read now, or an `ssl.SSLContext`, which is used unchanged. False trusts every
             certificate and warns (`InsecureConnectionWarning`). Environment variables (`SSL_CERT_FILE`,
             `SSLKEYLOGFILE`) are not read.
         observers: callables that receive every event (`gateway_async.observe`).
         trace_headers: returns the headers `traceparent`, `tracestate` and `baggage` of each request, such as the
-            function of this name in `gateway_async.telemetry`. Others are ignored. None sends no such header.
+            function of this name in `gateway_async.telemetry`. Other headers are ignored.
         check_limits: check lengths, required fields and rules before sending. Wrong types are always rejected.
-        allow_http: allow a plain-http `base_url` whose host is not this machine. Card numbers and keys can then be read
-            on the network. Hosts of this machine (`localhost`, `127.0.0.0/8`, `::1`) are always allowed.
+        allow_http: allow a plain HTTP `base_url` on another machine. Card numbers and keys can then be read on the
+            network. This machine (`localhost`, `127.0.0.0/8`, `::1`) is always allowed.
 
     Raises:
         InvalidRequestError: an argument is invalid; `.problems` names every one.
@@ -259,12 +259,11 @@ class AsyncGateway(Resources):
             vault = await gateway.with_options(timeout=5, max_attempts=1).account_vaults.get("…")
 
         The view shares the connections, the credentials, the ledger, the terminals, the retry budget, the circuit
-        breaker and the observers. It costs little, is not closed, and ends with the client that it came from: closing a
-        view does nothing. A view can have views. An omitted option stays as it is. The options mean the same as in
-        the constructor.
+        breaker and the observers. It is cheap, and ends with the client that it came from: closing a view does nothing.
+        A view can have views. Omitted options stay as they are. They mean the same as in the constructor.
 
         Args:
-            timeout: total seconds for an ordinary call. The lookup of a lost response is part of it.
+            timeout: total seconds for an ordinary call, including the lookup of a lost response.
             terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
             max_attempts: maximum number of attempts for a call. A lookup keeps the attempts of the client.
             location_id: default `location_id` for creates and for an `ApiId` without one.
@@ -310,7 +309,7 @@ class AsyncGateway(Resources):
                 is lost cannot be looked up, and a ledger does not record it.
 
         Raises:
-            InvalidRequestError: a name is invalid, or the resource is one that needs its own methods.
+            InvalidRequestError: a name is invalid, or the resource needs methods of its own.
         """
         return untyped_resource(self._executor, self._defaults, plural, name, api_id)
 
@@ -328,8 +327,8 @@ class AsyncGateway(Resources):
             reply = await gateway.request("GET", "/v2/locationinfos", params={"relationship": "all"})
             print(reply.status_code, reply.json()["locationinfos"])
 
-        A GET is a read, which is sent again after a failure. Any other method is a write. It is sent again only if it
-        was certainly not sent, and its outcome is not looked up and not recorded in the ledger.
+        A GET is a read, which is sent again after a failure. Any other method is a write, which is sent again only if
+        it was certainly not sent. Its outcome is neither looked up nor recorded in the ledger.
 
         Args:
             method: the HTTP method.
@@ -337,7 +336,7 @@ class AsyncGateway(Resources):
             params: query parameters, converted like filters.
             body: the JSON body with its wrapper, such as `{"plan": {"title": "Tea"}}`. Values of sensitive fields are
                 masked in errors and logs.
-            kind: `"read"` for a method that only reads although it is not GET, `"write"` for a GET that has effects.
+            kind: `"read"` if a method other than GET only reads, `"write"` if a GET has effects.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -359,7 +358,7 @@ class AsyncGateway(Resources):
         return self._executor.observing(observer)
 
     def health(self) -> Health:
-        """The load of this client: connections, queues, retries, and counts of unknown outcomes.
+        """The load of this client: connections, queues, retries, and unknown outcomes so far.
 
         It sends nothing and is cheap enough to call every second.
         """
@@ -368,10 +367,10 @@ class AsyncGateway(Resources):
         return self._executor.health(*uses)
 
     async def check(self, *, timeout: float = 5.0) -> Readiness:  # noqa: ASYNC109  it raises nothing when it is over
-        """Check that calls can work now, with one read at the gateway and one of the ledger.
+        """Check that calls can work now, with one read from the gateway and one from the ledger.
 
-        Meant for a readiness probe: problems are returned, not raised. The read is not repeated, and nothing is
-        written. Credentials that may not list contacts are accepted.
+        For a readiness probe: problems are returned, not raised. The read is not repeated, and nothing is written.
+        Credentials that may not list contacts are accepted.
 
         Args:
             timeout: maximum seconds for the gateway, and once more for the ledger.
@@ -388,19 +387,19 @@ class AsyncGateway(Resources):
         """Find the outcome of every open intent in the ledger.
 
         Await it when your program starts, to resolve the calls that a crash interrupted. It looks up each call and
-        sends nothing again. A call that is found, or was certainly not executed, is recorded in the ledger. The rest
-        stays open for the next `recover()`. Calls that this client is making are not touched. Other processes may use
-        the ledger and recover at the same time.
+        sends nothing again. The ledger records each call that was found or was certainly not executed; the rest stay
+        open for the next `recover()`. Calls that this client is making are left alone. Other processes may use the
+        ledger and recover at the same time.
 
         Args:
             wait: maximum seconds to wait for a call that is not found and may still be executed; None waits until no
-                call may. A call is in doubt for `in_doubt_seconds`, at a terminal for 300 seconds more, from when this
-                client sent it or first saw its intent, by a monotonic clock; wall clocks do not count. If another
-                process sent it that may still run, the time of its attempts is added. A shorter `wait` finds what was
-                executed. To find out that nothing was, await it again with the same client.
+                call may. A call is in doubt for `in_doubt_seconds`, at a terminal for 300 seconds more, counted on a
+                monotonic clock from when this client sent it or first saw its intent. If another process that may
+                still be running sent it, the time for its attempts is added. A shorter `wait` finds what was executed;
+                to find out that something was not, await it again with the same client.
 
         Returns:
-            One `Recovered` for each open intent, the oldest first.
+            One `Recovered` for each open intent, oldest first.
 
         Raises:
             InvalidRequestError: the client has no ledger, or `wait` is not a number from 0.
@@ -422,17 +421,18 @@ class AsyncGateway(Resources):
             print(result)
 
         It only reads. It compares the transactions of the client's location, or of all locations if it has none, by
-        their ids, directions and amounts. Stored accounts and recurring plans are not compared. A payment that only the
-        ledger has is also read by its id before it is reported. Memory does not grow with the number of payments,
-        because both sides are joined in a temporary SQLite table.
+        their ids, directions and amounts, but not stored accounts or recurring plans. A payment that only the ledger
+        has is read by its id before it is reported. Memory does not grow with the number of payments, because both
+        sides are joined in a temporary SQLite table.
 
-        A payment belongs to the period if its call was sent in it. If only the gateway has it, its creation counts.
+        A payment belongs to the period in which its call was sent or, if only the gateway has it, in which it was
+        created.
 
         Args:
-            since: begin of the period, with a time zone. The ledger must keep its intents (`keep_days`) for longer.
-            until: end of the period, with a time zone; it is not part of it. None is now.
-            margin: maximum seconds between the time of a call in the ledger and of its payment at the gateway. It must
-                exceed the difference of their clocks and the duration of a call, including `terminal_timeout`.
+            since: start of the period, with a time zone. The ledger must keep its intents (`keep_days`) for longer.
+            until: end of the period (exclusive), with a time zone. None is now.
+            margin: maximum seconds between a call's time in the ledger and its payment's at the gateway. It must
+                exceed the difference of their clocks plus the duration of a call, including `terminal_timeout`.
             page_size: transactions in each page of the list, at most 5000.
 
         Raises:
@@ -459,13 +459,13 @@ class AsyncGateway(Resources):
     async def aclose(self) -> None:
         """Revoke the token of a `PasswordLogin`; close all connections and the ledger.
 
-        Later calls raise `ClientClosedError`. A second close is harmless. Closing a view (`with_options`) does nothing.
+        Later calls raise `ClientClosedError`. Closing twice is harmless. Closing a view (`with_options`) does nothing.
 
         Raises:
             NotSentError: nothing was closed: the client was used in another event loop, and has to be closed there.
             LedgerError: the ledger could not be closed, within 20 seconds.
             GatewayError: the connections (10 seconds) or the terminal lease (4 seconds) could not be closed in time.
-                The other parts are closed all the same.
+                The other parts are closed nevertheless.
         """
         if not self._is_view:
             await self._executor.aclose()

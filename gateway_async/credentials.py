@@ -120,8 +120,8 @@ class PasswordLogin:
     """A user name and password, exchanged for a token (contract, *Token*).
 
     The client logs in when the first call needs a token; concurrent calls share one login. It logs in again after 15
-    idle minutes, or when the gateway rejects the token with a 401. A read is then repeated once, and a write after a
-    lookup that does not find it. A terminal call or a write without an integrator id is not sent again. Closing the
+    idle minutes, or when the gateway rejects the token with a 401. Then it repeats a read once, and a write only if a
+    lookup does not find it. It does not repeat a terminal call or a write without an integrator id. Closing the
     client revokes the token. A rejected login is an `AuthenticationError`.
 
     Args:

@@ -86,11 +86,11 @@ class SendStage(enum.StrEnum):
     NOT_CONNECTED = "not connected"
     """The request was waiting for a connection."""
     NOTHING_WRITTEN = "nothing written"
-    """A connection was being opened or was open, and no byte of the request was written."""
+    """A connection was being opened or was open, but no byte of the request was written."""
     SENT = "sent"
     """Sent in part or whole, no response. Failures that a transport does not report in detail count as this stage."""
     RESPONSE_TRUNCATED = "response truncated"
-    """The response headers arrived, and the body was cut off."""
+    """The response headers arrived, but the body was truncated."""
     RESPONDED = "responded"
     """A complete response arrived that is not conclusive: a gateway failure, unreadable, or for another request."""
 
@@ -252,7 +252,7 @@ class AuthenticationError(StatusError):
 
     Attributes:
         is_login: whether the login failed; nothing else was sent.
-        has_new_token: whether a token was refused that the client can replace by logging in again.
+        has_new_token: whether the client can replace the refused token by logging in again.
     """
 
     meaning = "the credentials were not accepted"
@@ -467,10 +467,10 @@ class OutcomeUnknownError(GatewayError):
         """Look up the outcome again, waiting at most `wait` seconds.
 
         The wait ends early when the write can no longer arrive. A write may arrive until the client's
-        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, 300 seconds from its
-        sending are added, because the device waits so long whatever the client's `terminal_timeout` is (contract,
-        *Limits*). `in_doubt_seconds` is an assumption, because the contract does not bound the delay. The last read may
-        take up to the client's `timeout` longer.
+        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, add 300 seconds from when
+        it was sent: the device waits that long, whatever the client's `terminal_timeout` is (contract, *Limits*).
+        `in_doubt_seconds` is an assumption, because the contract does not bound the delay. The last read may take up to
+        the client's `timeout` longer.
 
         Args:
             wait: seconds to wait for a record that does not exist yet; 0 looks once.

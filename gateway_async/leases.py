@@ -21,17 +21,17 @@ __all__ = ["RedisTerminalLease", "TerminalLease"]
 class TerminalLease(Protocol):
     """A store of terminal leases; implement it to use something other than Redis.
 
-    A client acquires the lease before it sends a call to a terminal. The client does the waiting and the renewal. It
-    asks again while another till has the terminal, and renews its lease after each third of `seconds` and right before
-    sending. Any exception from a method means that the store could not be reached.
+    A client acquires the lease before it sends a call to a terminal. Waiting and renewing are up to the client: it asks
+    again while another till has the terminal, and renews its lease every third of `seconds` and right before sending.
+    Any exception from a method means that the store could not be reached.
 
-    The client cancels a method that does not end: `acquire` after a third of `seconds`, `release` and `aclose` after 2
-    seconds. A release goes on when the task is cancelled meanwhile.
+    The client cancels a method that hangs: `acquire` after a third of `seconds`, `release` and `aclose` after 2
+    seconds. A release continues even if the task is cancelled meanwhile.
 
     Attributes:
         owner: the name that other tills see while this one has the terminal.
         seconds: how long a lease lasts unless it is renewed or released.
-        wait: maximum seconds a call waits for the leases of others; None waits without a limit.
+        wait: maximum seconds a call waits while others have the terminal; None waits without a limit.
     """
 
     owner: str
@@ -45,7 +45,7 @@ class TerminalLease(Protocol):
         lasts until the call can no longer be executed. None means the `seconds` of this object.
 
         Returns:
-            None on success; otherwise the owner that has the terminal, or that is first in the queue if the store keeps
+            None on success; otherwise the owner who has the terminal, or who is first in the queue if the store keeps
             one.
         """
         ...
@@ -65,16 +65,15 @@ class TerminalLease(Protocol):
 class RedisTerminalLease:
     """Terminal leases in one Redis server (5 or newer), for clients on asyncio.
 
-    On trio no call gets a lease; each ends as `NotSentError`.
+    On trio, every call for a terminal raises `NotSentError`.
 
-    Waiting calls get the terminal in the order in which they first asked. A waiting call asks about four times a
-    second. That is fast enough for a wait that ends when a person finishes, and no waiting call needs its own
-    connection.
+    Waiting calls get the terminal in the order in which they first asked. Each asks about four times a second, which is
+    fast enough for a wait that ends when a person finishes, and takes no connection of its own.
 
-    If the holder crashes, its lease ends after `seconds` at most. While Redis is unreachable, no call gets a lease, so
-    none is sent to a terminal (`NotSentError`). Right before sending, the lease is renewed, or was renewed within its
-    `seconds`; otherwise it is lost, and the call is not sent. A call that is already waiting at a terminal continues,
-    and observers get a `LeaseRenewalFailed`. After a call with an unknown outcome, the lease lasts until
+    If the holder crashes, its lease ends within `seconds`. While Redis is unreachable, no call gets a lease, so none is
+    sent to a terminal (`NotSentError`). A call is sent only if its lease was renewed within the last `seconds`. A call
+    that is already waiting at a terminal continues, and observers get a `LeaseRenewalFailed`. After a call with an
+    unknown outcome, the lease lasts until
     `error.resolve()` or `gateway.recover()` of the same client finds the outcome, or until the call can no longer be
     executed (unless `block_unresolved_terminals` is False).
 
@@ -85,8 +84,8 @@ class RedisTerminalLease:
         url: `redis://`, `rediss://` or `unix://`, as redis-py takes it. Its password is in no repr, error or log.
         owner: the name that other tills see while this one has the terminal, such as `"till-7"`.
         seconds: how long a lease lasts unless it is renewed, which happens after each third of it; at least 1.
-        wait: maximum seconds a call waits for the leases of others before it ends as `TerminalBusyError`. 0 does not
-            wait; None waits without a limit. Waiting for other calls of the same client does not count.
+        wait: maximum seconds a call waits while others have the terminal, before it raises `TerminalBusyError`. 0 does
+            not wait; None waits without a limit. Waiting for other calls of the same client does not count.
 
     Raises:
         InvalidRequestError: an argument is invalid; `.problems` names every one.
@@ -119,7 +118,7 @@ class RedisTerminalLease:
     async def acquire(self, terminal_id: str, token: str, seconds: float | None = None) -> str | None:
         """Acquire or renew a lease.
 
-        Returns None on success; otherwise the owner that has the terminal, or that is first in the queue.
+        Returns None on success; otherwise the owner who has the terminal, or who is first in the queue.
         """
         self._check()
         milliseconds = math.ceil((self.seconds if seconds is None else seconds) * 1000)

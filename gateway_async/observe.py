@@ -124,11 +124,11 @@ class AttemptStarted(_CallEvent):
 
 @attrs.frozen(kw_only=True)
 class AttemptEnded(_CallEvent):
-    """An attempt has ended; after a failed one, `AttemptFailed` says what is next.
+    """An attempt ended; if it failed, `AttemptFailed` says what comes next.
 
     Attributes:
         attempt: its number, from 1.
-        seconds: its duration, with the wait for a connection.
+        seconds: its duration, including the wait for a connection.
         status_code: the HTTP status of the response, if there was one.
         error: the error that ended it, or None if it succeeded.
     """
@@ -219,7 +219,7 @@ class CallEnded(_CallEvent):
 
     Attributes:
         attempts: how many attempts it made.
-        seconds: its total duration, with waits and lookups.
+        seconds: its total duration, including waits and lookups.
         status_code: the HTTP status of the last attempt, if that got a response.
         error: the error that it raised, or None if it succeeded.
     """
@@ -234,7 +234,7 @@ class CallEnded(_CallEvent):
 class LeaseRenewalFailed(_CallEvent):
     """A terminal's lease could not be renewed while a call waits there.
 
-    The call continues safely. Another client may get the terminal meanwhile, so the customer may be asked twice.
+    The call continues safely, but another client may get the terminal meanwhile, and ask the customer again.
 
     Attributes:
         reason: why the renewal failed, as text.
@@ -246,8 +246,8 @@ class LeaseRenewalFailed(_CallEvent):
 class RetryBudgetExhausted(_CallEvent):
     """A call is not retried because the client's retry budget is empty.
 
-    Many calls have failed recently, and more requests would not help the gateway. The call ends with the error of its
-    last attempt.
+    Many calls have failed recently, and more requests would only burden the gateway. The call ends with the error of
+    its last attempt.
     """
 
 
@@ -289,9 +289,9 @@ class TerminalState(enum.StrEnum):
     HELD = "held"
     """Another client has the terminal."""
     AT_TERMINAL = "at the terminal"
-    """The gateway has the call, or is about to get it; the customer is asked."""
+    """The gateway has the call, or is about to get it; the customer is being asked."""
     LOOKING_UP = "looking up"
-    """A response was lost, of this call or of the one before it, and its outcome is looked up."""
+    """The response to this call, or to the one before it, was lost; its outcome is being looked up."""
 
 
 @attrs.frozen(kw_only=True)
@@ -304,7 +304,7 @@ class TerminalProgress:
         state: the state of the call.
         holder: the owner of the terminal's lease, if another client has it.
         waited: seconds since the call was made.
-        left: seconds until this state ends at the latest, or None if it has no limit.
+        left: maximum seconds until this state ends, or None if there is no limit.
     """
 
     terminal_id: str
@@ -333,9 +333,9 @@ _NAMED_SEGMENTS: Final = frozenset({"me"})
 
 
 def call_template(call: str) -> str:
-    """Replace the ids in a call such as `"GET /v2/contacts/11e8…"` by `{id}`.
+    """Replace the ids in a call such as `"GET /v2/contacts/11e8…"` with `{id}`.
 
-    The paths of the gateway alternate: a resource, an id, an action or a part, and an id of the part.
+    Names and ids alternate in the gateway's paths: a resource, its id, an action or a part, and the part's id.
     """
     method, _, path = call.partition(" ")
     segments = path.split("/")
@@ -359,7 +359,7 @@ def is_async(callback: object) -> bool:
 def call_safely(callback: Callable[[T], object], news: T, name: str) -> None:
     """Call a callback; log an exception under `name` and ignore it.
 
-    A failing observer must not fail a payment. A `CancelledError` is ignored too: nothing is awaited here, so it can
+    A failing observer must not fail a payment. Even a `CancelledError` is ignored: nothing is awaited here, so it can
     only come from a future that the callback itself reads.
     """
     try:
@@ -377,11 +377,10 @@ def _check_done(result: object) -> None:
 def log_event(event: Event) -> None:
     """Write an event to the logger `gateway_async.calls`.
 
-    Routine events are logged at DEBUG, a retry at INFO, and an outcome that stays unknown after its lookup at ERROR.
-    Other lookups, differing records, lost leases, an empty retry budget and a circuit breaker that opens are logged at
-    WARNING.
-    The outcome of a cancelled call and a differing record go to the logger `gateway_async`, because no caller receives
-    them.
+    Routine events are logged at DEBUG, retries at INFO, and outcomes that stay unknown after their lookup at ERROR.
+    Other lookups, differing records, lost leases, an empty retry budget and an opening circuit breaker are logged at
+    WARNING. The outcome of a cancelled call and a differing record go to the logger `gateway_async`, because no caller
+    receives them.
     """
     level = _level(event)
     has_no_caller = isinstance(event, RecordDiffers) or (isinstance(event, OutcomeLookedUp) and event.cancelled)

@@ -75,8 +75,8 @@ def sandbox() -> Iterator["Sandbox"]:
     """Start a new sandbox gateway for each test.
 
     It is in memory, on a free port of 127.0.0.1, and its terminals respond without delay. It works in plain tests and
-    in tests on asyncio and trio. For other terminals, or for one gateway shared by many tests, define a fixture of this
-    name with `gateway_async.sandbox.Sandbox`; the fixture `gateway` then uses yours.
+    on asyncio and trio. For other terminals, or to share one gateway between tests, define a fixture of this name with
+    `gateway_async.sandbox.Sandbox`; the fixture `gateway` then uses yours.
     """
     try:
         from gateway_async.sandbox import Sandbox
@@ -101,7 +101,8 @@ def gateway(request: pytest.FixtureRequest) -> "AsyncGateway":
 def gateway_environment(sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Set the `GATEWAY_*` variables of the sandbox for one test.
 
-    It returns them. It is for an application that calls `AsyncGateway.from_env()` itself. Child processes inherit them.
+    Returns them. For applications that call `AsyncGateway.from_env()` themselves. Child processes inherit the
+    variables.
     """
     variables = sandbox.environment()
     for name, value in variables.items():
@@ -111,7 +112,7 @@ def gateway_environment(sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def crash_test(sandbox: "Sandbox") -> "CrashTest":
-    """Crash a scenario at many moments, checking every payment afterwards.
+    """Crash a scenario at many moments, and check every payment afterwards.
 
         async def pay(gateway):
             new = TransactionCreate(
@@ -124,13 +125,13 @@ def crash_test(sandbox: "Sandbox") -> "CrashTest":
             await crash_test(pay, kills=20)
 
     `await crash_test(scenario, kills=10, seed=0, prepare=None, make_ledger=None, **options)` cancels the scenario at
-    every await and kills its process at `kills` random moments. After each crash a new client recovers with the same
-    ledger. The test fails if an operation was done twice, was lost, is open without being reported, or if more was
+    every await and kills its process at `kills` random moments. After each crash, a new client recovers with the same
+    ledger. The test fails if an operation was done twice, was lost or is open without being reported, or if more was
     charged than in a run without faults.
 
-    It returns the report. The killed process inherits the environment, so a scenario can read from it a terminal id,
-    for example. `prepare` is called with the sandbox before each run, to plan faults. `make_ledger` creates another
-    ledger than a `SqliteLedger`. `options` are the numeric options of the client (`gateway_async.crash_testing`).
+    It returns the report. The killed process inherits the environment, from which a scenario can read, for example, a
+    terminal id. `prepare` is called with the sandbox before each run, to plan faults. `make_ledger` creates a ledger
+    other than a `SqliteLedger`. `options` are the numeric options of the client (`gateway_async.crash_testing`).
     """
 
     async def run(

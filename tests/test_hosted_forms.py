@@ -269,10 +269,10 @@ def test_unsigned_data() -> None:
         ("hash-key", [DIGEST, DIGEST], "hash-key: must be given once"),
         ("user-id", ["another"], "hash-key: does not match"),
         ("timestamp", ["1700000001"], "hash-key: does not match"),
-        ("data", ["zz"], "data: is not the JSON"),
-        ("data", ["7b7d"], "data: is not the JSON"),
-        ("data", [VAULT_DATA], "data: is not the JSON"),
-        ("data", ["ff"], "data: is not the JSON"),
+        ("data", ["zz"], "data: is not the form's JSON"),
+        ("data", ["7b7d"], "data: is not the form's JSON"),
+        ("data", [VAULT_DATA], "data: is not the form's JSON"),
+        ("data", ["ff"], "data: is not the form's JSON"),
     ],
 )
 def test_changed_url(name: str, values: list[str], problem: str) -> None:
@@ -314,7 +314,7 @@ def test_boundary(signer: str, user: str, timestamp: str) -> None:
 def test_other_urls(url: Any) -> None:
     """Only the two forms have URLs that are read."""
     (line,) = problems_of(check_form_url, url, user_hash_key=KEY)
-    assert line.startswith("url: must be that of one of the forms")
+    assert line.startswith("url: must be one of the forms")
 
 
 def transaction(**changes: Any) -> Transaction:

@@ -118,7 +118,7 @@ async def test_masked_ids(name: str) -> None:
     ("changes", "details"),
     [
         ({"transaction_amount": Decimal("13.00")}, ("transaction_amount is '13.00', not '12.50'",)),
-        ({"type_id": TransactionType.REFUND}, ("type_id is 30, which is not the type of a sale",)),
+        ({"type_id": TransactionType.REFUND}, ("type_id is 30, which no sale has",)),
         ({"transaction_amount": Decimal("14.50"), "tip_amount": Decimal("2.00")}, ()),
         ({"transaction_amount": Decimal("0.00"), "status_id": TransactionStatus.VOIDED}, ()),
         ({"status_id": TransactionStatus.CHARGED_BACK}, ()),

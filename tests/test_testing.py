@@ -398,7 +398,7 @@ def test_lost_money(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*STRICT)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["pay_elsewhere: * crash*, * broken rule*; calls: *", "*was charged, and the ledger says nothing"]
+        ["pay_elsewhere: * crash*, * broken rule*; calls: *", "*was charged, but the ledger says nothing"]
     )
 
 

@@ -281,7 +281,7 @@ class OutcomeLookup:
 
 def contradiction(call: str) -> MalformedReplyError:
     """Build the error of a lookup whose result is `GONE`."""
-    return MalformedReplyError("$", "the list has the record, and a read by its id does not find it", call=call)
+    return MalformedReplyError("$", "the list has the record, but a read by its id does not find it", call=call)
 
 
 def accept_record(

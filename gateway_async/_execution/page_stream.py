@@ -201,7 +201,7 @@ class PageStream(Generic[T]):
         if window.start == 0:
             if ids and not known and self._recent.has_forgotten:
                 self._fail(
-                    "no record that was yielded recently is listed any more, so where to continue is unknown "
+                    "none of the records yielded recently is still listed, so the place to continue is unknown "
                     "(list again, and sort by created_ts or id)"
                 )
             return True

@@ -117,7 +117,7 @@ class LedgerRecorder:
         except Exception as error:
             raise NotSentError(f"its intent could not be recorded: {_describe(error)}", call=str(call)) from error
         if anyio.current_time() >= plan.attempts_until:
-            raise NotSentError("recording its intent took all the time", call=str(call))
+            raise NotSentError("recording its intent used up the time limit", call=str(call))
 
     async def record_failure(self, state: CallState[Any], error: BaseException) -> None:
         """Record the outcome of a failed call, if it is known."""

@@ -184,7 +184,7 @@ async def with_current_secret(credentials: Credentials, call: Call[Any]) -> Cred
         return credentials
     secret = await call_secret_function(source, field, call)
     if not is_header_text(secret.reveal()):
-        raise NotSentError(f"no {field}: what was given cannot be sent", call=str(call))
+        raise NotSentError(f"no {field}: the value cannot be sent", call=str(call))
     changes: Any = {field: secret}
     return attrs.evolve(credentials, **changes)
 
@@ -196,7 +196,7 @@ async def call_secret_function(source: SecretFunction, field: str, call: Call[An
     except Exception as error:
         raise NotSentError(f"no {field}: {type(error).__name__}", call=str(call)) from error
     if secret.kind is not str or not secret.reveal():
-        raise NotSentError(f"no {field}: what was given cannot be sent", call=str(call))
+        raise NotSentError(f"no {field}: the value cannot be sent", call=str(call))
     return secret
 
 

@@ -225,7 +225,7 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy
             lambda: AsyncioConnection(raw), sock=raw, ssl=tls, server_hostname=host if tls else None
         )
     except OSError as error:
-        raise httpx.ConnectError(str(error) or "the handshake broke off") from error
+        raise httpx.ConnectError(str(error) or "the handshake was interrupted") from error
     # TLS sends session tickets, so bytes that are still encrypted prove nothing.
     if not (connection.is_open if tls is None else connection.is_silent):
         await connection.aclose()

@@ -220,7 +220,7 @@ class BoundedDecompressor(httpx.AsyncByteStream):
             self._rest = await anext(self._chunks, b"")
             if not self._rest:
                 if self._decompressor is not None and not self._decompressor.eof:
-                    raise httpx.DecodingError("the compressed body is cut off")
+                    raise httpx.DecodingError("the compressed body is truncated")
                 raise StopAsyncIteration
         decompressor = self._decompressor = self._decompressor or _make_decompressor(self._coding, self._rest)
         if decompressor.eof:  # zlib would buffer all data after the end

@@ -178,7 +178,7 @@ async def connect(host: str, port: int, tls: ssl.SSLContext | None, proxy: Proxy
         with anyio.CancelScope(shield=True):
             await stream.aclose()
         if isinstance(error, (*_LOST, anyio.EndOfStream)):
-            raise httpx.ConnectError(str(error.__cause__ or error) or "the handshake broke off") from error
+            raise httpx.ConnectError(str(error.__cause__ or error) or "the handshake was interrupted") from error
         raise
     connection = StreamConnection(stream)
     if not connection.is_silent:

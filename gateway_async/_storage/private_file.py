@@ -48,7 +48,7 @@ def create_database(path: str | Path) -> None:
     with _creating, suppress(FileExistsError):
         os.close(create_private(path))
     if not Path(path).exists():
-        raise FileNotFoundError(errno.ENOENT, "is a symbolic link that leads nowhere", str(path))
+        raise FileNotFoundError(errno.ENOENT, "is a broken symbolic link", str(path))
 
 
 def check_owner(path: str | Path, *, follow: bool = False) -> None:
@@ -68,7 +68,7 @@ def check_owner(path: str | Path, *, follow: bool = False) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(found.st_mode):
-        raise PermissionError(errno.EPERM, "is a symbolic link; name the file that it leads to", str(path))
+        raise PermissionError(errno.EPERM, "is a symbolic link (expected the file that it points to)", str(path))
     if hasattr(os, "geteuid") and os.geteuid() not in (0, found.st_uid):
         raise PermissionError(errno.EPERM, f"belongs to another user (uid {found.st_uid})", str(path))
 

@@ -197,5 +197,5 @@ def cents_problems(written: str, digits: int) -> Sequence[str]:
     """The problems of an amount that `money` has written."""
     found = ["must not be negative"] if written.startswith("-") else []
     if len(written) > digits:
-        found.append(f"must have at most {digits} characters with its two decimals, has {len(written)}")
+        found.append(f"must have at most {digits} characters including its two decimals, has {len(written)}")
     return found

@@ -109,7 +109,7 @@ def credentials_problems(username: str | None, passwords: Sequence[Secret] | Non
     if not isinstance(username, str) or not username or not passwords or not all(each.reveal() for each in passwords):
         yield "username, password: both must be given"
     elif ":" in username:
-        yield "username: Basic credentials cannot have a colon in it"
+        yield "username: must not contain a colon in Basic authorization"
 
 
 def _digest(credentials: bytes) -> bytes:
@@ -250,7 +250,7 @@ def _form(body: bytes, content_type: str) -> Mapping[str, Any]:
     for pair in pairs:
         name, value = (as_utf8(each.encode("latin-1"), content_type).decode() for each in pair)
         if name in fields and name in _FIELDS:
-            raise PostbackRefusedError(400, f"{name}: is in the form more than once")
+            raise PostbackRefusedError(400, f"{name}: is given more than once in the form")
         fields[name] = value
     return fields
 

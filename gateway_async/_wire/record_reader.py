@@ -130,7 +130,7 @@ class RecordReader(Generic[R]):
 
     def _path_and_params(self, ref: Ref, location_id: str | None) -> tuple[str, Params]:
         if isinstance(ref, ApiId) and self.api_id is None:
-            raise InvalidRequestError(f"id: {self.plural} are not found by an ApiId")
+            raise InvalidRequestError(f"id: {self.plural} cannot be found by an ApiId")
         last_segment, params = segment_and_params(ref, location_id)
         return f"{self.path}/{last_segment}", params
 

@@ -237,20 +237,20 @@ def _action_differences(action: str, record: Mapping[str, Any], *, is_new: bool)
     """
     kind, status = str(record.get("type_id")), str(record.get("status_id"))
     if kind in _OTHER_TYPES.get(action, ()):
-        yield quote_text(f"type_id is {kind}, which is not the type of a {action}")
+        yield quote_text(f"type_id is {kind}, which no {action} has")
     if action not in (*_CHARGES, *_RETURNS, _CHECK) or record.get("status_id") is None:
         return
     is_possible = action in _STATUS_ACTIONS.get(status, (action,))
     if is_new or action == _CHECK:
         is_possible = is_possible and status not in _CHANGED_LATER and status in _NEW_STATUSES.get(action, (status,))
     if not is_possible:
-        yield quote_text(f"status_id is {status}, which is not the status of a new {action}")
+        yield quote_text(f"status_id is {status}, which no new {action} has")
     elif (
         action == "authonly"
         and status in _CAPTURED
         and (reason := str(record.get("reason_code_id"))) in _NEVER_AUTHORIZED
     ):
-        yield quote_text(f"reason_code_id is {reason}, which is not that of a completed {action}")
+        yield quote_text(f"reason_code_id is {reason}, which no completed {action} has")
 
 
 def _amount_differences(expected: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:

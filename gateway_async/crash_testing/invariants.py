@@ -135,13 +135,13 @@ def _find_lost(effects: Iterable[Effect], calls: Sequence[CallOutcome]) -> Itera
         outcomes = {call.outcome for call in calls if effect.is_of(call)}
         if outcomes.isdisjoint(_REPORTED):
             recorded = " and ".join(sorted(outcomes)) or "nothing"
-            yield f"{effect.name} was {effect.kind}, and the ledger says {recorded}"
+            yield f"{effect.name} was {effect.kind}, but the ledger says {recorded}"
 
 
 def _find_invented(names: set[str | None], calls: Sequence[CallOutcome]) -> Iterator[str]:
     for call in calls:
         if call.outcome == "done" and call.call.startswith("POST ") and call.api_id not in {None, *names}:
-            yield f"{call.api_id} does not exist, and the ledger says done"
+            yield f"{call.api_id} does not exist, but the ledger says done"
 
 
 def _find_unreported(calls: Sequence[CallOutcome], listed: int) -> Iterator[str]:

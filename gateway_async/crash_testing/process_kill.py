@@ -24,7 +24,7 @@ __all__ = ["kill_everywhere"]
 
 _MAX_LINE_BYTES: Final = 100
 _AHEAD: Final = 1
-"""How many processes are started ahead, so that they import their modules while the current one runs."""
+"""How many processes are started ahead, to import their modules while the current one runs."""
 
 
 async def kill_everywhere(
@@ -147,7 +147,7 @@ def _location(argument: str, function: Any) -> list[str]:
     name, module = getattr(function, "__qualname__", "<none>"), getattr(function, "__module__", None)
     source = getsourcefile(function) if "<" not in name else None
     if source is None:
-        raise ValueError(f"{argument}: other processes cannot load {function!r}: it must be a function of a module.")
+        raise ValueError(f"{argument}: other processes cannot load {function!r}: it must be a module-level function.")
     return [str(Path(source).resolve()), str(module), name]
 
 

@@ -22,7 +22,7 @@ class CallOutcome:
         api_id: the integrator id of the written record, if any.
         outcome: `"done"`, `"refused"`, `"not_sent"`, `"not_made"`; `"unknown"` if it is still open; `"not_begun"` if
             its intent never reached the disk.
-        recovered: whether its outcome was open after the crash, so that `recover()` had to look it up.
+        recovered: whether its outcome was open after the crash and `recover()` had to look it up.
         record_id: the gateway's id of the record that shows the outcome, if known.
     """
 

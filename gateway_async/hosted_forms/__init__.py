@@ -1,14 +1,14 @@
 """URLs of the gateway's hosted forms and pages, and checks of what comes back (contract, *Signed forms*).
 
-On such a form a customer or a clerk enters a card or a bank account, which your programs never see. `payform_url` is
-for a payment, `accountform_url` for an account vault, and `hosted_page_url` for a payment page that exists at the
-gateway. Nothing here sends a request.
+Customers or clerks enter a card or a bank account on the form, and your programs never see it. `payform_url` is for a
+payment, `accountform_url` for an account vault, and `hosted_page_url` for a payment page that exists at the gateway.
+Nothing here sends a request.
 
-**Neither a signature nor an encryption protects the data.** Anyone who has the URL of a form can change it, the amount
-too, and submit it. Look up the record by its integrator id afterwards and compare it by `compare_form_result`, before
-you deliver anything.
+**Neither signature nor encryption protects the data.** Anyone who has the URL of a form can change it, including the
+amount, and submit it. Before you deliver anything, look up the record by its integrator id, and compare it with
+`compare_form_result`.
 
-The signature of a form also authenticates other requests of its user until it expires. Use a user that may do little.
+Until it expires, the signature of a form authenticates any other request of its user. Use a user with few privileges.
 """
 
 from gateway_async.hosted_forms.page_urls import HostedPage, hosted_page_url, read_hosted_page_url

@@ -75,7 +75,7 @@ _LONGEST_PAGE_DELAY: Final = 15
 _ENTRY_METHODS: Final = ("manual", "terminal", "both")
 
 _Check = Callable[[Any], str | None]
-"""Returns what is wrong with a value, or None."""
+"""What is wrong with a value, or None."""
 
 
 def flag_problem(value: Any) -> str | None:

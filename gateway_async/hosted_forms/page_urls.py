@@ -1,4 +1,4 @@
-"""Encrypted URLs of hosted payment pages: their construction, and reading them again.
+"""Encrypted URLs of hosted payment pages: create and read them.
 
 The data is encrypted as by `openssl enc -aes-256-cbc -md md5`: `Salted__`, eight bytes of salt, and the encrypted text.
 Key and initialization vector are MD5 digests of a text and the salt (`EVP_BytesToKey` of OpenSSL).
@@ -41,7 +41,7 @@ class HostedPage:
     Attributes:
         page_id: the id of the page.
         developer_id: the developer who made the URL, if it says so.
-        settings: the settings of the page and its fields. The encryption hides them, and does not prevent changes.
+        settings: the settings of the page and its fields. The encryption hides them, but does not prevent changes.
     """
 
     page_id: str
@@ -71,7 +71,7 @@ def hosted_page_url(
             A field that is not on the page must be given as not visible. Amounts are a `Decimal`, an `int` or a `str`.
             Card and bank data, secrets, and data that identifies a person have no place in a URL.
         encryption_key: the page's key, which is not part of the URL.
-        developer_id: your developer id, if it shall be part of the URL.
+        developer_id: your developer id, to make it part of the URL.
         salt: eight bytes that make the encrypted text unique; random by default.
 
     Raises:
@@ -111,11 +111,11 @@ def read_hosted_page_url(url: str, *, encryption_key: str | Secret) -> HostedPag
     encryption_key = Secret(encryption_key)  # an error's traceback shows local variables
     parts = split_url(url)
     if not parts.path.rstrip("/").endswith(_PATH):
-        raise InvalidRequestError(f"url: must be that of a hosted page, with the path {_PATH}")
+        raise InvalidRequestError(f"url: must be a hosted page's, with the path {_PATH}")
     params = single_params(parts.query, ("id", "data"))
     settings = _read_data(params["data"], encryption_key)
     if settings is None:
-        raise InvalidRequestError("data: is not that of a page, or was encrypted with another key")
+        raise InvalidRequestError("data: is not a page's, or was encrypted with another key")
     return HostedPage(params["id"], params.get("developer-id"), MappingProxyType(settings))
 
 

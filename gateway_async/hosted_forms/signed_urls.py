@@ -1,4 +1,4 @@
-"""Signed URLs of hosted forms: their construction, their check, and a comparison of the result with what was asked."""
+"""Signed URLs of hosted forms: create and check them, and compare the result with what was asked for."""
 
 import binascii
 import hmac
@@ -74,7 +74,7 @@ def payform_url(
     user_hash_key: str | Secret,
     now: float | None = None,
 ) -> str:
-    """The URL of a form on which someone pays. It is valid for some minutes.
+    """The URL of a form on which someone pays. It is valid for a few minutes.
 
     The signature does not cover the fields: compare the result with `compare_form_result`.
 
@@ -132,12 +132,12 @@ def check_form_url(
 ) -> SignedForm:
     """Check signature and age of a form's URL; return its content.
 
-    A good signature says who made a URL and when. It says nothing about the fields, which anyone may have changed.
+    A valid signature says who made a URL, and when. It says nothing about the fields, which anyone may have changed.
 
     Args:
         url: the whole URL.
         user_hash_key: the key of the user who signed it.
-        max_age: seconds that the time of the signature may differ from `now`, in both directions.
+        max_age: maximum seconds between the time of the signature and `now`, in either direction.
         now: Unix seconds; this machine's clock by default.
 
     Raises:
@@ -148,12 +148,12 @@ def check_form_url(
     parts = split_url(url)
     form = parts.path.rstrip("/").rpartition("/v2/")[2]
     if form not in _WRAPPERS:
-        raise InvalidRequestError(f"url: must be that of one of the forms {', '.join(_WRAPPERS)}")
+        raise InvalidRequestError(f"url: must be one of the forms {', '.join(_WRAPPERS)}")
     params = single_params(parts.query, _SIGNED_PARAMS)
     problems = [*_signature_problems(params, user_hash_key, max_age, time.time() if now is None else now)]
     fields = _read_data(params["data"], _WRAPPERS[form])
     if problems or fields is None:
-        raise InvalidRequestError(problems + (["data: is not the JSON of such a form"] if fields is None else []))
+        raise InvalidRequestError(problems + (["data: is not the form's JSON"] if fields is None else []))
     signed_at = datetime.fromtimestamp(int(params["timestamp"]), UTC)
     return SignedForm(form, params["developer-id"], params["user-id"], signed_at, MappingProxyType(fields))
 
@@ -261,7 +261,7 @@ def _result_differences(asked: Mapping[str, Any], record: Transaction | AccountV
 def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Iterator[str]:
     action, status = str(asked.get("action")), record.status_id
     if status not in _GOOD_STATUSES.get(action, ()):
-        yield f"status_id is {status!r}, which is not that of an approved {action}"
+        yield f"status_id is {status!r}, which no approved {action} has"
     if _is_partial(record):
         yield f"auth_amount is {record.auth_amount}, not {record.transaction_amount}"
     if asked.get("transaction_amount") is None:

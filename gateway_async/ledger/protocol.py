@@ -27,7 +27,7 @@ class _Completed:
 
 
 DONE: Final[Awaitable[None]] = _Completed()
-"""Return value of `Ledger.record_outcome` if there is nothing to wait for.
+"""What `Ledger.record_outcome` returns if there is nothing to wait for.
 
 The client then skips the wait.
 """
@@ -51,7 +51,7 @@ class Intent:
         sent: the ids and amounts that are sent, as text.
         outcome_query: how to find out later whether the call was executed, as JSON; None if that is not possible.
         gateway: the address of the gateway to which it is sent. Only that gateway can look it up. "" if unknown.
-        orphaned: whether the process that wrote it has certainly exited, so that no attempt is in progress.
+        orphaned: whether the process that wrote it has certainly exited: no attempt is in progress.
     """
 
     id: str
@@ -98,8 +98,8 @@ class Ledger(Protocol):
     async def record_intent(self, intent: Intent) -> None:
         """Store `intent` durably before its call is sent.
 
-        The intent is on disk when this returns, so that it survives a crash of the process and a loss of power. If this
-        is cancelled or fails, the client then records the outcome `"not_sent"`.
+        When this returns, the intent is on disk, and survives a crash of the process and a loss of power. If this is
+        cancelled or fails, the client records the outcome `"not_sent"`.
         """
         ...
 
@@ -121,13 +121,13 @@ class Ledger(Protocol):
     async def open_intents(self, terminal_id: str | None = None) -> Sequence[Intent]:
         """List the intents without an outcome, oldest first.
 
-        With `terminal_id`, return only the intents of that terminal, and all of them. Without it, a ledger may leave
-        out the calls of other processes that are alive, because they can still be in progress.
+        With `terminal_id`, return all intents of that terminal, and no others. Without it, a ledger may leave out the
+        calls of other live processes, which may still be in progress.
         """
         ...
 
     async def aclose(self) -> None:
-        """Write everything to disk and close the ledger; a second close is harmless."""
+        """Write everything to disk and close the ledger; closing twice is harmless."""
         ...
 
 

@@ -195,7 +195,7 @@ class SqliteLedger(_SqlLedger):
     there. It runs on asyncio and on trio, and under several event loops. In a process that was forked after its first
     use it is closed.
 
-    Of a card or an account, the file contains only the last four digits, to recognize a stored card.
+    The file contains only the last four digits of a card or an account, to recognize a stored card.
 
     Args:
         path: the file; the files with the suffixes `-wal` and `-shm` belong to it. Its folder must exist.
@@ -220,14 +220,14 @@ class PostgresLedger(_SqlLedger):
         AsyncGateway(..., ledger=PostgresLedger("postgresql://127.0.0.1/shop"))
 
     One table holds the intents of all processes. It is created on first use if it is missing. An intent is committed
-    before its call is sent, also if the server's `synchronous_commit` is off. It runs on asyncio and on trio, and under
+    before its call is sent, even if the server's `synchronous_commit` is off. It runs on asyncio and on trio, and under
     several event loops. In a process that was forked after its first use it is closed.
 
     Each ledger has one connection, which holds an advisory lock until it ends. While a process is connected, the
     `recover()` of another process leaves the calls of that process alone until they have certainly ended. When a
     connection drops, the ledger connects again with its next write. In between, another process may look up calls that
-    are still in progress. It reports them as found if they were executed. It never reports one as not made too early:
-    the doubt counts its full time from when that process first sees the intent, as if the call had just been sent.
+    are still in progress. It reports them as found if they were executed, but never as not made too early: the
+    time in doubt counts in full from when that process first sees the intent, as if the call had just been sent.
 
     Connect directly or through a pooler in session mode: a pooler in transaction mode breaks the lock.
 

@@ -74,7 +74,7 @@ class AccountVault(Record):
     title: str | None = None
     """A label for people."""
     account_holder_name: str | None = None
-    """The name on the card or of the account."""
+    """The name on the card or account."""
     first_six: str | None = None
     """The first six digits of the card."""
     last_four: str | None = None
@@ -104,7 +104,7 @@ class AccountVault(Record):
     contact_id: str | None = None
     """The customer."""
     account_vault_api_id: str | None = None
-    """Your id of the vault, unique in its location."""
+    """Your id for the vault, unique in its location."""
     accountvault_c1: str | None = None
     """Your first custom field."""
     accountvault_c2: str | None = None
@@ -112,7 +112,7 @@ class AccountVault(Record):
     accountvault_c3: str | None = None
     """Your third custom field."""
     customer_id: str | None = None
-    """Your id of the customer."""
+    """Your id for the customer."""
     dl_number: str | None = None
     """The account holder's driver's license. It is masked in the repr and in `to_dict()`."""
     dl_state: str | None = None
@@ -138,9 +138,9 @@ class AccountVault(Record):
     created_user_id: str | None = None
     """The user who created the vault."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
     uncertain: ClassVar[frozenset[str]] = frozenset({"cau_summary_status_id"})
 
@@ -188,13 +188,13 @@ class VaultCreate(Request):
     contact_id: Id | None = None
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | None = None
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     account_vault_api_id: VaultApiId | None = None
-    """Your id of the vault, at most 36 characters without spaces, unique in the location."""
+    """Your id for the vault, at most 36 characters without spaces, unique in the location."""
     title: Title | None = None
-    """A label for people, at most 64 characters. It is documented with 16."""
+    """A label for people, at most 64 characters; the contract says 16."""
     account_holder_name: HolderName | None = None
-    """The name on the card or of the account, at most 60 characters."""
+    """The name on the card or account, at most 60 characters."""
     billing_address: Street | None = None
     """The street, at most 32 characters."""
     billing_city: City | None = None
@@ -214,7 +214,7 @@ class VaultCreate(Request):
     accountvault_c3: Custom | None = None
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | None = None
-    """Your id of the customer, at most 50 characters. It replaces a driver's license where bank accounts need one."""
+    """Your id for the customer, at most 50 characters. It replaces a driver's license where bank accounts need one."""
     dl_number: LicenseNumber | None = None
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
@@ -268,7 +268,7 @@ class AchVaultCreate(VaultCreate):
     account_number: CardOrAccountNumber = attrs.field(converter=AccountNumber)
     """The card or bank account number, 4 to 19 digits. Required. No response contains it."""
     account_holder_name: HolderName  # pyright: ignore[reportGeneralTypeIssues]  required here; fields are keywords
-    """The name on the card or of the account, at most 60 characters. Required."""
+    """The name on the card or account, at most 60 characters. Required."""
     account_type: BankAccountType
     """`checking` or `savings`. Required."""
     is_company: bool
@@ -298,7 +298,7 @@ class TransactionVaultCreate(VaultCreate):
     previous_transaction_id: Id | None = None
     """The earlier transaction, at most 36 characters. Required, unless its api id is given."""
     previous_transaction_api_id: ApiIdText | None = None
-    """Your id of the earlier transaction, at most 64 characters."""
+    """Your id for the earlier transaction, at most 64 characters."""
     payment_method: PaymentMethodCode = PaymentMethod.CARD
     """`cc` for a card (the default), `ach` for a bank account."""
 
@@ -315,7 +315,7 @@ class VaultCopyCreate(VaultCreate):
     previous_account_vault_id: Id | None = None
     """The vault to copy, at most 36 characters. Required, unless its api id is given."""
     previous_account_vault_api_id: ApiIdText | None = None
-    """Your id of the vault to copy, at most 64 characters."""
+    """Your id for the vault to copy, at most 64 characters."""
     payment_method: PaymentMethodCode = PaymentMethod.CARD
     """`cc` for a card (the default), `ach` for a bank account."""
 
@@ -330,17 +330,17 @@ class AccountVaultUpdate(Request):
     """Changes to a vault. Omitted fields keep their values; None is sent as null."""
 
     title: Title | Unset | None = UNSET
-    """A label for people, at most 64 characters. It is documented with 16."""
+    """A label for people, at most 64 characters; the contract says 16."""
     account_holder_name: HolderName | Unset | None = UNSET
-    """The name on the card or of the account, at most 60 characters."""
+    """The name on the card or account, at most 60 characters."""
     exp_date: Expiry | Unset | None = UNSET
     """The card's expiry, `MMYY`."""
     contact_id: Id | Unset | None = UNSET
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     account_vault_api_id: VaultApiId | Unset | None = UNSET
-    """Your id of the vault, at most 36 characters without spaces, unique in the location."""
+    """Your id for the vault, at most 36 characters without spaces, unique in the location."""
     account_type: BankAccountType | Unset | None = UNSET
     """`checking` or `savings`."""
     is_company: bool | Unset | None = UNSET
@@ -364,7 +364,7 @@ class AccountVaultUpdate(Request):
     accountvault_c3: Custom | Unset | None = UNSET
     """Your third custom field, at most 128 characters."""
     customer_id: CustomerId | Unset | None = UNSET
-    """Your id of the customer, at most 50 characters."""
+    """Your id for the customer, at most 50 characters."""
     dl_number: LicenseNumber | Unset | None = UNSET
     """The account holder's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | Unset | None = UNSET

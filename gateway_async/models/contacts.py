@@ -28,9 +28,9 @@ class Contact(Record):
     location_id: str | None = None
     """The location of the contact."""
     account_number: str | None = None
-    """Your number of the customer; not a card number."""
+    """Your number for the customer; not a card number."""
     contact_api_id: str | None = None
-    """Your id of the contact, unique in its location."""
+    """Your id for the contact, unique in its location."""
     company_name: str | None = None
     """The company."""
     first_name: str | None = None
@@ -74,9 +74,9 @@ class Contact(Record):
     contact_balance: Decimal | None = None
     """The balance."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -88,23 +88,23 @@ class ContactCreate(Request):
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
     contact_api_id: OwnApiId | None = None
-    """Your id of the contact, unique in the location: at most 64 characters, no spaces. It is documented with 36."""
+    """Your id for the contact, unique in the location: at most 64 characters, no spaces; the contract says 36."""
     account_number: Text | None = None
-    """Your number of the customer, at most 250 characters; not a card number. It is documented with 32."""
+    """Your number for the customer, at most 250 characters (the contract says 32); not a card number."""
     company_name: Text | None = None
-    """The company, at most 250 characters. It is documented with 64."""
+    """The company, at most 250 characters; the contract says 64."""
     first_name: Text | None = None
-    """The first name, at most 250 characters. It is documented with 64."""
+    """The first name, at most 250 characters; the contract says 64."""
     email: Email | None = None
-    """The email address, at most 128 characters. It is documented with 64."""
+    """The email address, at most 128 characters; the contract says 64."""
     address: Street | None = None
     """The street, at most 255 characters."""
     city: Text | None = None
-    """The city, at most 250 characters. It is documented with 100."""
+    """The city, at most 250 characters; the contract says 100."""
     state: Text | None = None
-    """The state, at most 250 characters. It is documented with 2."""
+    """The state, at most 250 characters; the contract says 2."""
     zip: Text | None = None
-    """The zip code, at most 250 characters. It is documented with 4 to 12."""
+    """The zip code, at most 250 characters; the contract says 4 to 12."""
     home_phone: Phone | None = None
     """The private phone number, at most 10 characters."""
     cell_phone: Phone | None = None
@@ -124,11 +124,11 @@ class ContactCreate(Request):
     header_message_type_id: int | None = None
     """The other name of `header_message_type`. Only one of the two may be sent."""
     contact_c1: Text | None = None
-    """Your first custom field, at most 250 characters. It is documented with 128."""
+    """Your first custom field, at most 250 characters; the contract says 128."""
     contact_c2: Text | None = None
-    """Your second custom field, at most 250 characters. It is documented with 128."""
+    """Your second custom field, at most 250 characters; the contract says 128."""
     contact_c3: Text | None = None
-    """Your third custom field, at most 250 characters. It is documented with 128."""
+    """Your third custom field, at most 250 characters; the contract says 128."""
     contact_balance: Balance | None = None
     """The balance, with at most two decimals and 12 characters."""
     update_if_exists: bool | None = None
@@ -144,23 +144,23 @@ class ContactUpdate(Request):
     last_name: Name | Unset | None = UNSET
     """The family name, 1 to 64 characters."""
     contact_api_id: OwnApiId | Unset | None = UNSET
-    """Your id of the contact, unique in the location: at most 64 characters, no spaces. It is documented with 36."""
+    """Your id for the contact, unique in the location: at most 64 characters, no spaces; the contract says 36."""
     account_number: Text | Unset | None = UNSET
-    """Your number of the customer, at most 250 characters; not a card number. It is documented with 32."""
+    """Your number for the customer, at most 250 characters (the contract says 32); not a card number."""
     company_name: Text | Unset | None = UNSET
-    """The company, at most 250 characters. It is documented with 64."""
+    """The company, at most 250 characters; the contract says 64."""
     first_name: Text | Unset | None = UNSET
-    """The first name, at most 250 characters. It is documented with 64."""
+    """The first name, at most 250 characters; the contract says 64."""
     email: Email | Unset | None = UNSET
-    """The email address, at most 128 characters. It is documented with 64."""
+    """The email address, at most 128 characters; the contract says 64."""
     address: Street | Unset | None = UNSET
     """The street, at most 255 characters."""
     city: Text | Unset | None = UNSET
-    """The city, at most 250 characters. It is documented with 100."""
+    """The city, at most 250 characters; the contract says 100."""
     state: Text | Unset | None = UNSET
-    """The state, at most 250 characters. It is documented with 2."""
+    """The state, at most 250 characters; the contract says 2."""
     zip: Text | Unset | None = UNSET
-    """The zip code, at most 250 characters. It is documented with 4 to 12."""
+    """The zip code, at most 250 characters; the contract says 4 to 12."""
     home_phone: Phone | Unset | None = UNSET
     """The private phone number, at most 10 characters."""
     cell_phone: Phone | Unset | None = UNSET
@@ -180,11 +180,11 @@ class ContactUpdate(Request):
     header_message_type_id: int | Unset | None = UNSET
     """The other name of `header_message_type`. Only one of the two may be sent."""
     contact_c1: Text | Unset | None = UNSET
-    """Your first custom field, at most 250 characters. It is documented with 128."""
+    """Your first custom field, at most 250 characters; the contract says 128."""
     contact_c2: Text | Unset | None = UNSET
-    """Your second custom field, at most 250 characters. It is documented with 128."""
+    """Your second custom field, at most 250 characters; the contract says 128."""
     contact_c3: Text | Unset | None = UNSET
-    """Your third custom field, at most 250 characters. It is documented with 128."""
+    """Your third custom field, at most 250 characters; the contract says 128."""
     contact_balance: Balance | Unset | None = UNSET
     """The balance, with at most two decimals and 12 characters."""
 

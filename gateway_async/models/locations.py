@@ -86,9 +86,9 @@ class Location(Record):
     recurring_notification_days_default: int | None = None
     """The days of notice before a recurring payment, unless the recurring says otherwise."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""
 
 
 @lenient
@@ -145,7 +145,7 @@ class ProductTransaction(Record):
     location_id: str | None = None
     """The location that owns the account."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
 
 
 @lenient

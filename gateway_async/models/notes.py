@@ -30,9 +30,9 @@ class Note(Record):
     visibility_group_id: str | None = None
     """The id of the group of users that may see the note; it can be empty."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

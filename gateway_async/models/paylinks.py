@@ -44,7 +44,7 @@ class Paylink(Record):
     ach_product_transaction_id: str | None = None
     """The merchant account for bank accounts."""
     paylink_api_id: str | None = None
-    """Your id of the paylink, unique in its location."""
+    """Your id for the paylink, unique in its location."""
     contact_id: str | None = None
     """The customer."""
     amount_due: Decimal | None = None
@@ -52,7 +52,7 @@ class Paylink(Record):
     cell_phone: str | None = None
     """The phone number for text messages."""
     email: str | None = None
-    """The address of the notification."""
+    """The email address for the notification."""
     description: str | None = None
     """A description of the payment."""
     expire_date: date | None = None
@@ -78,9 +78,9 @@ class Paylink(Record):
     modified_user_id: str | None = None
     """The user who changed it last."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class PaylinkCreate(Request):
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
     paylink_api_id: OwnApiId | None = None
-    """Your id of the paylink, at most 64 characters without spaces, unique in the location."""
+    """Your id for the paylink, at most 64 characters without spaces, unique in the location."""
     cc_product_transaction_id: Id | None = None
     """The merchant account for cards, at most 36 characters. Without it, the location's default."""
     ach_product_transaction_id: Id | None = None
@@ -100,11 +100,11 @@ class PaylinkCreate(Request):
     contact_id: Id | None = None
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | None = None
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     cell_phone: Phone | None = None
     """The phone number for text messages, at most 10 characters. Required when `delivery_method` is 2 or 3."""
     email: Email | None = None
-    """The address of the notification, 5 to 128 characters."""
+    """The email address for the notification, 5 to 128 characters."""
     description: str | None = None
     """A description of the payment."""
     expire_date: date | None = None
@@ -132,7 +132,7 @@ class PaylinkUpdate(Request):
     """
 
     paylink_api_id: OwnApiId | Unset | None = UNSET
-    """Your id of the paylink, at most 64 characters without spaces, unique in the location."""
+    """Your id for the paylink, at most 64 characters without spaces, unique in the location."""
     cc_product_transaction_id: Id | Unset | None = UNSET
     """The merchant account for cards, at most 36 characters. Fixed after a payment."""
     ach_product_transaction_id: Id | Unset | None = UNSET
@@ -140,11 +140,11 @@ class PaylinkUpdate(Request):
     contact_id: Id | Unset | None = UNSET
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     cell_phone: Phone | Unset | None = UNSET
     """The phone number for text messages, at most 10 characters."""
     email: Email | Unset | None = UNSET
-    """The address of the notification, 5 to 128 characters."""
+    """The email address for the notification, 5 to 128 characters."""
     description: str | Unset | None = UNSET
     """A description of the payment."""
     expire_date: date | Unset | None = UNSET

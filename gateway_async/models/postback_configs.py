@@ -34,11 +34,11 @@ class PostbackConfig(Record):
     url: str | None = None
     """The URL that receives the postbacks."""
     on_create: bool | None = None
-    """Whether the creation of a record sends a postback."""
+    """Whether creating a record sends a postback."""
     on_update: bool | None = None
-    """Whether the change of a record sends a postback."""
+    """Whether changing a record sends a postback."""
     on_delete: bool | None = None
-    """Whether the deletion of a record sends a postback."""
+    """Whether deleting a record sends a postback."""
     is_active: bool | None = None
     """Whether the config is in effect."""
     format: str | None = None
@@ -54,9 +54,9 @@ class PostbackConfig(Record):
     basic_auth_password: Secret | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
     """The password for the username, masked; None unless it is expanded."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -72,11 +72,11 @@ class PostbackConfigCreate(Request):
     product_transaction_id: Id | None = None
     """The merchant account, at most 36 characters. Required for transactions and batches."""
     on_create: bool | None = None
-    """Whether the creation of a record sends a postback."""
+    """Whether creating a record sends a postback."""
     on_update: bool | None = None
-    """Whether the change of a record sends a postback."""
+    """Whether changing a record sends a postback."""
     on_delete: bool | None = None
-    """Whether the deletion of a record sends a postback."""
+    """Whether deleting a record sends a postback."""
     is_active: bool | None = None
     """Whether the config is in effect."""
     format: str | None = None
@@ -108,11 +108,11 @@ class PostbackConfigUpdate(Request):
     product_transaction_id: Id | Unset | None = UNSET
     """The merchant account, at most 36 characters. Required for transactions and batches."""
     on_create: bool | Unset | None = UNSET
-    """Whether the creation of a record sends a postback."""
+    """Whether creating a record sends a postback."""
     on_update: bool | Unset | None = UNSET
-    """Whether the change of a record sends a postback."""
+    """Whether changing a record sends a postback."""
     on_delete: bool | Unset | None = UNSET
-    """Whether the deletion of a record sends a postback."""
+    """Whether deleting a record sends a postback."""
     is_active: bool | Unset | None = UNSET
     """Whether the config is in effect."""
     format: str | Unset | None = UNSET

@@ -89,5 +89,5 @@ class Postback(Generic[R]):
         self._statements.add(sql, values)
 
     def with_statements(self, statements: HandlerStatements) -> "Postback[R]":
-        """Return a copy that collects its handlers' statements in `statements`."""
+        """Copy the postback; the copy collects its handlers' statements in `statements`."""
         return attrs.evolve(self, _statements=statements)

@@ -58,9 +58,9 @@ class QuickInvoice(Record):
     contact_id: str | None = None
     """The customer."""
     quick_invoice_api_id: str | None = None
-    """Your id of the invoice, unique in its location."""
+    """Your id for the invoice, unique in its location."""
     invoice_number: str | None = None
-    """Your number of the invoice."""
+    """Your number for the invoice."""
     title: str | None = None
     """The title."""
     item_header: str | None = None
@@ -90,7 +90,7 @@ class QuickInvoice(Record):
     allow_overpayment: bool | None = None
     """Whether payments are accepted after the amount is paid."""
     email: str | None = None
-    """The address of the notifications."""
+    """The email address for notifications."""
     cell_phone: str | None = None
     """The phone number for text messages."""
     send_text_to_pay: bool | None = None
@@ -122,7 +122,7 @@ class QuickInvoice(Record):
     ach_product_transaction_id: str | None = None
     """The merchant account for bank accounts."""
     customer_id: str | None = None
-    """Your id of the customer."""
+    """Your id for the customer."""
     dl_number: str | None = None
     """The customer's driver's license. It is masked in the repr and in `to_dict()`."""
     dl_state: str | None = None
@@ -140,9 +140,9 @@ class QuickInvoice(Record):
     modified_user_id: str | None = None
     """The user who changed it last."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
     @property
     def is_closed(self) -> bool:
@@ -163,13 +163,13 @@ class QuickInvoiceCreate(Request):
     location_id: LocationId | None = None
     """The location, at most 36 characters. Required, unless the client has one."""
     quick_invoice_api_id: OwnApiId | None = None
-    """Your id of the invoice, at most 64 characters without spaces, unique in the location."""
+    """Your id for the invoice, at most 64 characters without spaces, unique in the location."""
     contact_id: Id | None = None
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | None = None
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     invoice_number: InvoiceNumber | None = None
-    """Your number of the invoice, at most 64 characters."""
+    """Your number for the invoice, at most 64 characters."""
     item_header: Lines | None = None
     """Text above the items, at most 250 characters."""
     item_footer: Lines | None = None
@@ -187,7 +187,7 @@ class QuickInvoiceCreate(Request):
     single_payment_max_amount: PaymentAmount | None = None
     """The largest amount of one payment, with at most 11 characters. Settable with `allow_overpayment`."""
     email: Email | None = None
-    """The address of the notifications, 5 to 128 characters. Without it, the contact's."""
+    """The email address for notifications, 5 to 128 characters. Without it, the contact's."""
     cell_phone: Phone | None = None
     """The phone number for text messages, at most 10 characters. Required with `send_text_to_pay`."""
     send_text_to_pay: bool | None = None
@@ -211,7 +211,7 @@ class QuickInvoiceCreate(Request):
     ach_product_transaction_id: Id | None = None
     """The merchant account for bank accounts, at most 36 characters. Without it, the location's default."""
     customer_id: CustomerId | None = None
-    """Your id of the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
+    """Your id for the customer, at most 64 characters. It replaces a driver's license for bank accounts."""
     dl_number: LicenseNumber | None = None
     """The customer's driver's license, at most 50 characters. Only together with `dl_state`."""
     dl_state: LicenseState | None = None
@@ -245,9 +245,9 @@ class QuickInvoiceUpdate(Request):
     contact_id: Id | Unset | None = UNSET
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     invoice_number: InvoiceNumber | Unset | None = UNSET
-    """Your number of the invoice, at most 64 characters."""
+    """Your number for the invoice, at most 64 characters."""
     item_header: Lines | Unset | None = UNSET
     """Text above the items, at most 250 characters."""
     item_footer: Lines | Unset | None = UNSET
@@ -259,7 +259,7 @@ class QuickInvoiceUpdate(Request):
     allow_partial_pay: bool | Unset | None = UNSET
     """Whether the customer may pay a part of the amount."""
     email: Email | Unset | None = UNSET
-    """The address of the notifications, 5 to 128 characters."""
+    """The email address for notifications, 5 to 128 characters."""
     notification_days_before_due_date: Days | Unset | None = UNSET
     """Notify the customer this number of days before `due_date`, 0 to 99."""
     notification_on_due_date: bool | Unset | None = UNSET

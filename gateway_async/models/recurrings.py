@@ -88,9 +88,9 @@ class Recurring(Record):
     recurring_api_id: str | None = None
     """Your own id. Only newer gateways have it."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

@@ -24,9 +24,9 @@ class Tag(Record):
     title: str | None = None
     """The text of the tag."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

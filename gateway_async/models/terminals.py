@@ -25,9 +25,9 @@ class Terminal(Record):
     location_id: str | None = None
     """The location that owns the terminal."""
     location_api_id: str | None = None
-    """The integrator's own id of that location, at most 64 characters."""
+    """The integrator's own id for that location, at most 64 characters."""
     terminal_api_id: str | None = None
-    """The integrator's own id of the terminal, at most 64 characters."""
+    """The integrator's own id for the terminal, at most 64 characters."""
     title: str | None = None
     """The name of the terminal, at most 64 characters."""
     serial_number: str | None = None
@@ -105,12 +105,12 @@ class Terminal(Record):
     terminal_timeouts: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
     """Seconds that the terminal waits, such as `card_entry_timeout` (20 to 120) and `overall_timeout` (30 to 300)."""
     last_registration_ts: datetime | None = None
-    """The time at which the device registered last."""
+    """When the device last registered, in UTC."""
     created_user_id: str | None = None
     """The user who created it."""
     modified_user_id: str | None = None
     """The user who changed it last."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""

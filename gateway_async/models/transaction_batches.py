@@ -27,12 +27,12 @@ class TransactionBatch(Record):
     processing_status_id: BatchStatus | None = None
     """The state: 1 to settle, 2 settled, 3 error, 4 re-process, 5 processing, 6 forced closed."""
     batch_close_ts: datetime | None = None
-    """The time of the close, in UTC. None while the batch is open."""
+    """When it was closed, in UTC; None while it is open."""
     settlement_file_name: str | None = None
     """The name of the processor's file. None until the batch is settled."""
     status_message: str | None = None
     """The reason why the last close failed."""
     changelogs: Sequence[Any] | None = attrs.field(default=None, hash=False)
-    """The changes of the batch. Only postbacks and records that expand it contain it."""
+    """The changes to the batch; only in postbacks, and in records that expand it."""
     created_ts: datetime | None = None
-    """The time of the first payment, in UTC."""
+    """When its first payment was made, in UTC."""

@@ -165,7 +165,7 @@ class Transaction(Record):
     response_message: str | None = None
     """The processor's own code or text, such as the reason for a decline."""
     transaction_api_id: str | None = None
-    """Your id of the transaction, unique in its location."""
+    """Your id for the transaction, unique in its location."""
     location_id: str | None = None
     """The location that took the payment."""
     product_transaction_id: str | None = None
@@ -197,7 +197,7 @@ class Transaction(Record):
     account_type: AccountType | None = None
     """The card's brand, or `checking` or `savings`."""
     account_holder_name: str | None = None
-    """The name on the card or of the bank account."""
+    """The name on the card or bank account."""
     exp_date: str | None = None
     """The card's expiry, `MMYY`. Only the response of a terminal that stored the card has it."""
     first_six: str | None = None
@@ -249,7 +249,7 @@ class Transaction(Record):
     clerk_number: str | None = None
     """The clerk who took the payment."""
     customer_id: str | None = None
-    """Your id of the customer."""
+    """Your id for the customer."""
     customer_ip: str | None = None
     """The customer's IP address."""
     description: str | None = None
@@ -343,9 +343,9 @@ class Transaction(Record):
     modified_user_id: str | None = None
     """The user of the last change."""
     created_ts: datetime | None = None
-    """The time of the creation, in UTC."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of the last change, in UTC."""
+    """When it was last changed, in UTC."""
 
     uncertain: ClassVar[frozenset[str]] = frozenset(
         {
@@ -424,7 +424,7 @@ class TransactionCreate(Request):
     """A transaction without a terminal: `sale`, `authonly`, `avsonly`, `force`, `refund`, `debit` or `credit`.
 
     One field identifies the account: `account_number` with `exp_date`, a vault, an earlier transaction, track data or a
-    ticket. `transaction_api_id` is generated when omitted, so that the transaction can be looked up if the response is
+    ticket. `transaction_api_id` is generated when omitted, so the transaction can be looked up if the response is
     lost. Without a `location_id` here and on the client, the gateway uses the user's primary location. Give one if the
     same `transaction_api_id` may exist in several locations that the user sees.
     """
@@ -442,7 +442,7 @@ class TransactionCreate(Request):
     location_id: Id | None = None
     """The location, at most 36 characters. The default is the client's, or else the user's primary location."""
     location_api_id: LocationApiId | None = None
-    """Your id of the location, at most 36 characters, instead of `location_id`."""
+    """Your id for the location, at most 36 characters, instead of `location_id`."""
     transaction_api_id: OwnApiId | None = None
     """Your id, at most 64 characters without spaces, unique in the location. Generated when omitted."""
     product_transaction_id: Id | None = None
@@ -450,7 +450,7 @@ class TransactionCreate(Request):
     contact_id: ContactOrNone | None = None
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | None = None
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
 
     account_number: CardOrAccountNumber | None = attrs.field(
         default=None, converter=attrs.converters.optional(AccountNumber)
@@ -463,11 +463,11 @@ class TransactionCreate(Request):
     account_vault_id: Id | None = None
     """The vault to charge, at most 36 characters."""
     account_vault_api_id: ApiIdText | None = None
-    """Your id of the vault to charge, at most 64 characters."""
+    """Your id for the vault to charge, at most 64 characters."""
     previous_transaction_id: Id | None = None
     """An earlier transaction whose account is used, at most 36 characters. A refund names the sale here."""
     previous_transaction_api_id: ApiIdText | None = None
-    """Your id of the earlier transaction, at most 64 characters."""
+    """Your id for the earlier transaction, at most 64 characters."""
     track_data: TrackData | None = attrs.field(default=None, converter=attrs.converters.optional(Secret))
     """The data of a card's magnetic stripe, at most 256 characters.
 
@@ -491,7 +491,7 @@ class TransactionCreate(Request):
     """The transaction id of 3-D Secure, at most 40 characters."""
 
     account_holder_name: HolderName | None = None
-    """The name on the card or of the account, at most 60 characters. Required with the number of a bank account."""
+    """The name on the card or account, at most 60 characters. Required with the number of a bank account."""
     account_type: AnyAccountType | None = None
     """`checking` or `savings`. Required with the number of a bank account."""
     routing: RoutingNumber | None = attrs.field(default=None, converter=attrs.converters.optional(AccountNumber))
@@ -516,7 +516,7 @@ class TransactionCreate(Request):
     """The account holder's year of birth, 4 digits."""
 
     billing_street: Street | None = None
-    """The street, at most 64 characters. It is documented with 32."""
+    """The street, at most 64 characters; the contract says 32."""
     billing_city: City | None = None
     """The city, at most 36 characters."""
     billing_state: State | None = None
@@ -565,11 +565,11 @@ class TransactionCreate(Request):
     order_num: OrderNumber | None = None
     """The order number, at most 32 characters. The gateway generates one when omitted."""
     po_number: Text | None = None
-    """The purchase order number. It is documented with at most 24 characters."""
+    """The purchase order number. The contract says at most 24 characters."""
     clerk_number: Text | None = None
-    """The clerk. It is documented with at most 16 characters."""
+    """The clerk. The contract says at most 16 characters."""
     customer_id: Text | None = None
-    """Your id of the customer. It is documented with at most 64 characters.
+    """Your id for the customer. The contract says at most 64 characters.
 
     It replaces a driver's license where bank payments need one.
     """
@@ -600,13 +600,13 @@ class TransactionCreate(Request):
     transaction_c4: Custom | None = None
     """Your fourth custom field, for internal use, at most 128 characters."""
     custom_data: Mapping[str, Any] | None = attrs.field(default=None, converter=_seal_data, hash=False)
-    """Your own data, as an object. It is documented with at most 512 characters."""
+    """Your own data, as an object. The contract says at most 512 characters."""
     checkin_date: date | None = None
     """The first day of a stay. The gateway requires it from lodging merchants."""
     checkout_date: date | None = None
     """The last day of a stay, at most 99 days after the first. The gateway requires it from lodging merchants."""
     room_num: Text | None = None
-    """The room. It is documented with at most 12 characters."""
+    """The room. The contract says at most 12 characters."""
     room_rate: Amount | None = None
     """Daily room rate, at most 10 characters. The gateway requires it from lodging merchants."""
     advance_deposit: bool | None = None
@@ -670,25 +670,25 @@ class TransactionUpdate(Request):
     clerk_number: Text | Unset | None = UNSET
     """The clerk, at most 250 characters."""
     customer_id: Text | Unset | None = UNSET
-    """Your id of the customer, at most 250 characters."""
+    """Your id for the customer, at most 250 characters."""
     description: Description | Unset | None = UNSET
     """Your description, at most 64 characters. Also for `edit`."""
     contact_id: ContactOrNone | Unset | None = UNSET
     """The customer, at most 36 characters. Also for `edit`, where `""` detaches the transaction from its customer."""
     contact_api_id: ApiIdText | Unset | None = UNSET
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     move_account_vault: bool | Unset | None = UNSET
-    """Whether the transaction's vault moves to the new customer too. Only for `edit`, with `contact_id`."""
+    """Whether the transaction's vault moves to the new customer as well. Only for `edit`, with `contact_id`."""
     move_account_vault_transactions: bool | Unset | None = UNSET
-    """Whether all transactions of the vault move to the new customer too. Only for `edit`, with `contact_id`."""
+    """Whether all transactions of the vault move to the new customer as well. Only for `edit`, with `contact_id`."""
     account_holder_name: HolderName | Unset | None = UNSET
     """The name on the card, at most 60 characters."""
     exp_date: Expiry | Unset | None = UNSET
     """The card's expiry, `MMYY`."""
     account_vault_api_id: ApiIdText | Unset | None = UNSET
-    """Your id of the vault, at most 64 characters. It is documented with 36."""
+    """Your id for the vault, at most 64 characters; the contract says 36."""
     location_api_id: LocationApiId | Unset | None = UNSET
-    """Your id of the transaction's location, at most 36 characters."""
+    """Your id for the transaction's location, at most 36 characters."""
     quick_invoice_id: Id | Unset | None = UNSET
     """The quick invoice that the transaction pays, at most 36 characters."""
     terminal_serial_number: SerialNumber | Unset | None = UNSET
@@ -766,7 +766,7 @@ class RouterTransactionCreate(Request):
     contact_id: Id | None = None
     """The customer, at most 36 characters."""
     contact_api_id: ApiIdText | None = None
-    """Your id of the customer, at most 64 characters, instead of `contact_id`."""
+    """Your id for the customer, at most 64 characters, instead of `contact_id`."""
     order_num: OrderNumber | None = None
     """The order number, at most 32 characters. The gateway generates one when omitted."""
     description: Description | None = None
@@ -782,7 +782,7 @@ class RouterTransactionCreate(Request):
     billing_street: Street | None = None
     """The street, at most 64 characters."""
     billing_zip: Zip | None = None
-    """The zip code, at most 12 characters. It is documented with 10."""
+    """The zip code, at most 12 characters; the contract says 10."""
     po_number: Text | None = None
     """The purchase order number, at most 250 characters."""
     clerk_number: Text | None = None

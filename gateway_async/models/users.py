@@ -96,6 +96,6 @@ class User(Record):
     created_user_id: str | None = None
     """The user who created it."""
     created_ts: datetime | None = None
-    """The time at which it was created."""
+    """When it was created, in UTC."""
     modified_ts: datetime | None = None
-    """The time of its last change."""
+    """When it was last changed, in UTC."""

@@ -9,7 +9,7 @@ __all__ = ["HandlerResults"]
 
 @attrs.define(eq=False)
 class HandlerResults:
-    """The results of handlers since the receiver was made.
+    """The results of handlers since the receiver was created.
 
     Attributes:
         handled: postbacks that were handled.

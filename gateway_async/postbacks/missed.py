@@ -27,16 +27,16 @@ from gateway_async.models.time_range import TimeRange
 __all__ = ["CatchUpResult", "GatewayLists", "catch_up", "raw_of"]
 
 Accept = Callable[[Postback[Any]], Awaitable[bool]]
-"""Stores or handles a postback, and returns whether it was missed."""
+"""Store or handle a postback, and return whether it was missed."""
 
 _FAR_FUTURE: Final = datetime(2100, 1, 1, tzinfo=UTC)
 """The end of the listed time range. "Now" would not do, because this computer's clock may be behind the gateway's."""
 
 _CONCURRENT_RECORDS: Final = 250
-"""How many records are stored concurrently, so that the inbox can write their postbacks together."""
+"""How many records are stored concurrently, which lets the inbox write their postbacks together."""
 
 _MAX_FAILURES: Final = 100
-"""Failures after which catching up stops, since so many are not caused by single postbacks."""
+"""Failures after which catching up stops: single postbacks do not cause so many."""
 
 
 @attrs.frozen
@@ -45,7 +45,7 @@ class CatchUpResult:
 
     Attributes:
         checked: how many records the gateway listed.
-        missed: how many of them had a change that was not delivered before and was passed on now. Without an inbox
+        missed: how many of them had a change that was not delivered before and was passed on now. Without an inbox,
             this is unknown, so all listed records count.
     """
 

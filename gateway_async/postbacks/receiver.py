@@ -7,16 +7,16 @@
 
     app.mount("/postbacks", receiver.asgi)
 
-Without an inbox, a postback is acknowledged (204) when its handlers have succeeded. With an inbox, it is acknowledged
-when it is stored; its handlers run afterwards, and failed ones are retried. The gateway delivers a postback again after
-every status that is not 2xx.
+Without an inbox, a postback is acknowledged (204) once its handlers have succeeded. With an inbox, it is acknowledged
+once it is stored; its handlers run afterwards, and failed ones are retried. After any status other than 2xx, the
+gateway delivers the postback again.
 
 | request | status |
 |---|---|
 | a postback that was handled or stored, or that no handler matches | 204 |
 | not a postback | 400 |
 | missing or wrong credentials | 401 |
-| a peer that is in no allowed network | 403 |
+| a peer outside the allowed networks | 403 |
 | a method other than POST | 405 |
 | a body that does not arrive in time | 408 |
 | a body that is too large | 413 |
@@ -77,7 +77,7 @@ __all__ = ["PostbackReceiver"]
 _DEFAULT_MAX_BYTES: Final = 1_048_576
 _RESTART_SECONDS: Final = 10.0
 _UNAUTHENTICATED: Final = (401, 403, 405)
-"""Rejections that any stranger can cause. Others may be lost payment events, so they are logged as warnings."""
+"""Rejections that any stranger can cause. All others may be lost payment events, so they are logged as warnings."""
 
 OfContacts = TypeVar("OfContacts", bound=Callable[[Postback[Contact]], Awaitable[None]])
 OfTransactions = TypeVar("OfTransactions", bound=Callable[[Postback[Transaction]], Awaitable[None]])
@@ -91,21 +91,21 @@ class PostbackReceiver:
 
     Args:
         username: the user name of the Basic credentials in the postback config.
-        password: the password of these credentials. Give several to accept each of them, so that you can change the
-            password of the config without rejecting a postback.
-        allow_unauthenticated: accept requests without credentials, instead of `username` and `password`. Anyone who
-            finds the address can then send false postbacks.
+        password: the password of these credentials. Give several to accept each of them while you change the password
+            of the config.
+        allow_unauthenticated: accept requests without credentials, instead of `username` and `password`. Then anyone
+            who finds the address can forge postbacks.
         inbox: stores postbacks until they are handled. With None, each is handled while its sender waits.
         max_bytes: the largest accepted body, in bytes.
         max_attempts: how often a postback of the inbox is tried before it is marked as dead.
         concurrency: how many postbacks of the inbox are handled at once.
-        handler_seconds: the time limit for all handlers of one postback together. Then they are cancelled, which counts
-            as a failure. Without an inbox, the wait for earlier postbacks of the same record counts as well.
+        handler_seconds: the time limit for all handlers of one postback together. After it, they are cancelled, which
+            counts as a failure. Without an inbox, it includes the wait for earlier postbacks of the same record.
         body_seconds: how long a body may take to arrive.
-        allowed_networks: the networks of the gateway, such as `["203.0.113.0/24"]`. A peer that is in none of them gets
-            403. The peer's address is the one that the server knows: behind a proxy, the proxy's, unless the
-            server is configured to take it from the proxy's headers. None allows every peer.
-        max_per_second: how many requests with the right credentials are read per second, in this process. Further ones
+        allowed_networks: the networks of the gateway, such as `["203.0.113.0/24"]`. Any other peer gets 403. The peer's
+            address is what the server reports: behind a proxy, the proxy's, unless the server is configured to take it
+            from the proxy's headers. None allows every peer.
+        max_per_second: how many requests with the right credentials are read per second, in this process. Any more
             get 429 with `Retry-After`, and the gateway delivers them again. None allows any number.
 
     Raises:
@@ -208,7 +208,7 @@ class PostbackReceiver:
             resource: contact, transaction, transactionbatch, accountvault, or a word that this version does not know.
                 None matches every resource, including those without a typed record.
             type: CREATE, UPDATE, DELETE, or a word that this version does not know. None matches every type.
-            include_stale: with an inbox, also receive states of a record that are older than a handled one, such as a
+            include_stale: with an inbox, receive even states of a record that are older than a handled one, such as a
                 CREATE that arrives after an UPDATE.
 
         Raises:
@@ -251,8 +251,8 @@ class PostbackReceiver:
 
         Raises:
             PostbackRefusedError: wrong credentials, a network that is not allowed, too many requests, a body that is
-                too large, or not a postback; also an argument of another type (400). Respond with its `.status_code`,
-                and with 429 its `.retry_after`.
+                too large, not a postback, or an argument of another type (400). Respond with its `.status_code`, and
+                with its `.retry_after` if that is 429.
         """
         try:
             return self._parse(headers, body, peer)
@@ -311,7 +311,7 @@ class PostbackReceiver:
         self, method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
     ) -> Postback[Any]:
         if method != "POST":
-            raise PostbackRefusedError(405, "postbacks come by POST")
+            raise PostbackRefusedError(405, "postbacks use POST")
         self._check_sender(headers, peer)
         with anyio.move_on_after(self._body_seconds):
             return read_postback(headers, await read_postback_body(headers, chunks, self._max_bytes))
@@ -365,8 +365,8 @@ class PostbackReceiver:
     async def health(self, *, timeout: float = 5.0) -> ReceiverHealth:  # noqa: ASYNC109  the seconds of a scope
         """Count the results so far and the load of the inbox.
 
-        It is async, unlike `AsyncGateway.health()`, because the inbox is counted in its database. So the load is right,
-        even if other processes store or handle postbacks. An inbox that cannot be used raises nothing: the result
+        It is async, unlike `AsyncGateway.health()`, because it counts the inbox in its database. So the load is right
+        even if other processes store or handle postbacks. If the inbox cannot be used, it does not raise: the result
         has an `inbox_problem`.
 
         Args:
@@ -407,17 +407,17 @@ class PostbackReceiver:
     async def catch_up(self, gateway: GatewayLists, *, since: datetime) -> CatchUpResult:
         """List changed records and pass missed changes to the handlers.
 
-        Use it because the gateway does not deliver every postback. Only resources that have handlers are listed:
-        batches by the times of their creation and closing, the others by `modified_ts`. Deletions cannot be listed.
+        Use it because the gateway may not deliver every postback. Only resources that have handlers are listed: batches
+        by when they were created and closed, the others by `modified_ts`. Deletions cannot be listed.
 
-        A record becomes a CREATE if it was created since then and nothing about it is known. It becomes an UPDATE if
-        its last change is not known. Both show the record as it is now, with `.caught_up` true.
+        A record that was created since then and is not known becomes a CREATE. A record whose last change is not known
+        becomes an UPDATE. Both show the record as it is now, with `.caught_up` true.
 
         An inbox decides what was missed. Without an inbox, the handlers receive every listed record. Choose a `since`
         well before the last run, but not before the period that the inbox keeps (`keep_days`). The inbox passes no
         change on twice within that period, except for a batch that was closed since then, which has no time of change.
-        If two changes happen within one second and only the first is known, the second is found by comparing fields,
-        one minute after the first arrived.
+        If two changes happen within one second and only the first is known, comparing fields finds the second, one
+        minute after the first arrived.
 
         Args:
             gateway: an `AsyncGateway`.

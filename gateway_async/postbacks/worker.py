@@ -49,7 +49,8 @@ class Worker:
     Handlers that take longer than `handler_seconds` are cancelled, which counts as a failure. Otherwise a handler that
     hangs would block the postbacks of its record forever. If the worker itself is cancelled, its handlers have not
     failed: the postback is released and no attempt is counted. If the process is killed, for example by `kill -9`, its
-    claims expire after `lease_seconds`. These attempts do count, so a postback that kills its process becomes dead too.
+    claims expire after `lease_seconds`. These attempts do count, so even a postback that kills its process becomes
+    dead.
 
     Args:
         inbox: the store of the postbacks. While it cannot be used, the worker waits and logs this once.

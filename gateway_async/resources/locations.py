@@ -44,7 +44,8 @@ class Locations(ListableResource[Location]):
 
         Args:
             filters: `relationship` is `direct` (the default) for the user's own locations, `child` for those below
-                them, or `all`. `product_transaction_active` is 1 or 0. Fields such as `location_api_id` filter too.
+                them, or `all`. `product_transaction_active` is 1 or 0. Fields such as `location_api_id` are filters as
+                well.
             sort: a field name, with a minus before it for descending order.
             page_size: records per page, at most 5000; 1000 by default when iterating.
             expand: `("terminals",)` for all fields of the terminals.

@@ -61,5 +61,5 @@ class Paylinks(
             InvalidRequestError: the id cannot be part of a URL, or is an `ApiId`, which the page does not accept.
         """
         if isinstance(id, ApiId):
-            raise InvalidRequestError("id: the payment page of a paylink is not found by an ApiId")
+            raise InvalidRequestError("id: the payment page of a paylink cannot be found by an ApiId")
         return f"{self._defaults.base_url}?paylink_id={segment(id)}"

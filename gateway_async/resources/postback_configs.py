@@ -27,7 +27,7 @@ POSTBACK_CONFIG: Final = ResourceSpec(
 class PostbackConfigs(WritableResource[PostbackConfig]):
     """Postback configs: the URLs to which the gateway sends postbacks.
 
-    The gateway has no read for them, so keep the ids of those you create.
+    The gateway cannot list or read them, so keep the ids of those you create.
     """
 
     spec = POSTBACK_CONFIG

@@ -73,8 +73,7 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         """Create an invoice, with up to four files.
 
         A file has at most 5,242,880 bytes. Files are streamed while they are read, and the client's `timeout` includes
-        the upload. `quick_invoice_api_id` is generated when omitted: it finds the invoice if the
-        response is lost.
+        the upload. `quick_invoice_api_id` is generated when omitted: it finds the invoice if the response is lost.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct, including the files.
@@ -87,12 +86,12 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         return await self._executor.execute(await measure_files(call, limits=self._defaults.check_limits))
 
     async def create_once(self, new: QuickInvoiceCreate, files: Sequence[Attachment] = ()) -> QuickInvoice:
-        """Create an invoice, or return the one that has its `quick_invoice_api_id`.
+        """Create an invoice, or return the existing one with its `quick_invoice_api_id`.
 
         `new` needs an id of your own. The files of an existing invoice are not compared.
 
         Raises:
-            MismatchedWriteError: the invoice that has the id differs: it is in `.record`.
+            MismatchedWriteError: the invoice with this id differs: it is in `.record`.
             DuplicateError: the id is taken, but its invoice cannot be found.
             InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
             GatewayError: as for `create`.
@@ -103,8 +102,8 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
     async def update(self, id: str | ApiId, changes: QuickInvoiceUpdate) -> QuickInvoice:
         """Change an invoice that is not closed.
 
-        If the response is lost or the gateway refuses, the client reads the invoice. An invoice that shows the changes
-        already is the result.
+        If the response is lost or the gateway refuses, the client reads the invoice. If it already shows the changes,
+        it is the result.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.

@@ -60,10 +60,10 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
     async def create(self, new: RecurringCreate) -> Recurring:
         """Create a recurring.
 
-        The gateway takes no integrator id here. The client therefore first reads the newest recurrings of the account
-        vault and keeps their ids. If the response is lost, it reads them again, and the only new one with the sent
-        values is the result. It never sends the request again once it may have been sent. An equal recurring that
-        another client creates for the same vault in that time would be mistaken for it. A ledger records the call.
+        The gateway takes no integrator id here, so the client first reads the newest recurrings of the account vault
+        and keeps their ids. If the response is lost, it reads them again, and the only new one with the sent values is
+        the result. It never sends the request again once it may have been sent. An equal recurring that another client
+        creates for the same vault in that time would be mistaken for it. A ledger records the call.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -79,10 +79,10 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
     async def skip(self, id: str, count: int = 1) -> Recurring:
         """Skip the next `count` charges. The end date stays.
 
-        A repetition would drop further charges. The client therefore first reads the recurring. If the response is
-        lost, it reads it again and compares `next_run_date`, `end_date` and the charges that ran in the meantime. It
-        never sends the request again once it may have been sent. Another skip of the same recurring in that time would
-        be mistaken for it. A ledger records the call.
+        A repetition would drop further charges, so the client first reads the recurring. If the response is lost, it
+        reads it again and compares `next_run_date`, `end_date` and the charges that ran in the meantime. It never sends
+        the request again once it may have been sent. Another skip of the same recurring in that time would be mistaken
+        for it. A ledger records the call.
 
         Raises:
             InvalidRequestError: `count` is not a whole number above 0, or the id cannot be sent.
@@ -118,7 +118,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
         """Place an active recurring on hold: no charge runs until `activate`.
 
         If the response is lost or the gateway refuses, the client reads `status`. It sends a lost request again if the
-        recurring is still `active`. One that is not, such as an ended one, is returned as it is: check `.status`.
+        recurring is still `active`. Any other, such as an ended one, is returned as it is: check `.status`.
 
         Raises:
             NotFoundError: it does not exist; if it was deleted, `RecordDeletedError`.

@@ -34,17 +34,17 @@ class RouterAccountVaults(WritableResource[AccountVault]):
         """Store the card that the customer presents at a terminal.
 
         The call waits up to the client's `terminal_timeout` without blocking a thread. Calls for one terminal run one
-        after the other, with the same queue, lease, `on_progress` and three ways to end as
+        after the other, with the same queue, lease, `on_progress` and three ways to end as in
         `router_transactions.create`. One thing differs: if cancel is pressed on the device, the gateway creates no
         record, and the call raises `ValidationError`.
 
-        The gateway takes no integrator id here. The client therefore first reads the contact's newest vaults and keeps
-        their ids. If the response is lost, it reads them again, and the only new card is the result. A card that
+        The gateway takes no integrator id here, so the client first reads the contact's newest vaults and keeps their
+        ids. If the response is lost, it reads them again, and the only new card is the result. A card that
         another client stores at a terminal for the same contact in that time would be mistaken for it.
 
         Args:
             new: the contact and the terminal.
-            on_progress: function that gets the progress of the call, as in `router_transactions.create`.
+            on_progress: gets the progress of the call, as in `router_transactions.create`.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.

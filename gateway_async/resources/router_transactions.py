@@ -71,16 +71,16 @@ class RouterTransactions(CreatableResource[Transaction, RouterTransactionCreate]
         )
 
     async def create_once(self, new: RouterTransactionCreate, *, on_progress: OnProgress | None = None) -> Transaction:
-        """Take a payment, or return the one that has the `transaction_api_id`.
+        """Take a payment, or return the existing one with its `transaction_api_id`.
 
         `new` needs an id of your own. The gateway refuses a taken id before it uses the terminal.
 
         Args:
             new: the payment and the terminal.
-            on_progress: function that gets the progress of the call, as in `create`.
+            on_progress: gets the progress of the call, as in `create`.
 
         Raises:
-            MismatchedWriteError: the payment that has the id differs: it is in `.record`.
+            MismatchedWriteError: the payment with this id differs: it is in `.record`.
             DuplicateError: the id is taken, but its payment cannot be found.
             InvalidRequestError: nothing was sent: the id is missing, or another problem in `.problems`.
             GatewayError: as for `create`.

@@ -14,8 +14,9 @@ TERMINAL: Final = ResourceSpec(name="terminal", plural="terminals", record=Termi
 class Terminals(ListableResource[Terminal]):
     """The card terminals of a location.
 
-    Every gateway lists them by `location_id`. Other filters, and to read one by its id, are not documented: a gateway
-    that cannot do so raises `NotFoundError` or `MethodNotAllowedError`. `gateway.locations.infos()` lists them too.
+    Every gateway lists them by `location_id`. Other filters, and reading one by its id, are not documented: if a
+    gateway cannot do so, the call raises `NotFoundError` or `MethodNotAllowedError`. `gateway.locations.infos()` lists
+    them as well.
 
     `expand` accepts changelogs, created_user, has_terminal_routers, location, terminal_application,
     terminal_cvm, terminal_manufacturer and terminal_routers.

@@ -62,8 +62,8 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
         """Perform `changes.action` on a transaction.
 
         If the response is lost or does not show the change, or the gateway refuses, the client reads the transaction.
-        One that shows the change already is the result. Before a `partialreversal` the client reads the amount, to tell
-        afterwards whether it was executed; it never sends one again.
+        If it already shows the change, it is the result. Before a `partialreversal`, the client reads the amount, to
+        tell afterwards whether it was executed; it never sends one again.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -76,7 +76,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     async def void(self, id: str | ApiId) -> Transaction:
         """Void a transaction before it settles. Its amount becomes 0, and `auth_amount` stays.
 
-        A transaction that is voided already is returned as it is.
+        A transaction that is already voided is returned as it is.
 
         Raises:
             ValidationError: it cannot be voided, for example because it has settled; `.fields` says why.
@@ -95,7 +95,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     async def complete(self, id: str | ApiId, amount: Decimal | int | str | None = None) -> Transaction:
         """Capture an authorization, for its full amount or for `amount`.
 
-        A transaction that is captured already, for `amount` if it is given, is returned as it is.
+        A transaction that is already captured, for `amount` if given, is returned as it is.
 
         Raises:
             ValidationError: it cannot be captured; `.fields` says why.
@@ -113,12 +113,11 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     ) -> Transaction:
         """Refund a payment: its full amount, or `amount`.
 
-        The refund is a transaction of its own, made by POST like a sale. `transaction_api_id` names it and is generated
-        when omitted. The client first reads the payment for its amount, location and product. The read and the refund
-        have the client's `timeout` each.
+        The refund is a transaction of its own, made by POST like a sale, whose `transaction_api_id` is generated when
+        omitted. The client first reads the payment for its amount, location and product. The read and the refund each
+        have the client's `timeout`.
 
-        A bank account's debit is refunded in full only, with the SEC code WEB. To return a part of it, create a
-        `credit`.
+        A bank debit can only be refunded in full, with the SEC code WEB. To return a part of it, create a `credit`.
 
         Returns:
             The refund. A decline is a normal result: check `.approved`.
@@ -152,7 +151,7 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             id: the payment.
             tip: the tip, which is part of the new total.
             new_total: the amount with the tip. If omitted, the client reads the payment and adds the tip to its amount
-                without an earlier tip. The read and the change have the client's `timeout` each.
+                without an earlier tip. The read and the change each have the client's `timeout`.
 
         Raises:
             InvalidRequestError: nothing was changed; `.problems` says why, for example a partial approval without a
@@ -191,8 +190,8 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
             contact_id: the new customer; `""` detaches the payment from its customer.
             description: at most 64 characters.
             tags: titles of tags, which replace the earlier ones.
-            move_account_vault: whether the payment's vault moves to `contact_id` too.
-            move_account_vault_transactions: whether all payments of the vault move to `contact_id` too.
+            move_account_vault: whether the payment's vault moves to `contact_id` as well.
+            move_account_vault_transactions: whether all payments of the vault move to `contact_id` as well.
 
         Raises:
             InvalidRequestError: nothing was sent; `.problems` lists what to correct.
@@ -248,7 +247,7 @@ def _refund_of(payment: Transaction, new: TransactionCreate) -> TransactionCreat
     is_ach = payment.payment_method == PaymentMethod.ACH
     if is_ach and is_less(new.transaction_amount, full):
         raise InvalidRequestError(
-            f"amount: an ACH debit is refunded in full only (expected {full}, or a transaction with action credit)"
+            f"amount: an ACH debit can only be refunded in full (expected {full}, or a transaction with action credit)"
         )
     return attrs.evolve(
         new,

@@ -1,7 +1,7 @@
 """A local gateway that real clients can connect to.
 
 It has real HTTP on 127.0.0.1, SQLite records, terminals, faults and an adjustable clock.
-It imports nothing from the SDK, so that the two cannot share a mistake. Start at `routes.py` for its endpoints, and
+It imports nothing from the SDK, so the two cannot share a mistake. Start at `routes.py` for its endpoints, and
 at `sandbox.py` for its use from Python.
 """
 

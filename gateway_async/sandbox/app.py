@@ -130,4 +130,4 @@ def _error_response(error: Exception) -> Response:
         case ClientDisconnect():
             return Response(status_code=400)
         case _:
-            return error_response(500, "The sandbox failed; this is an error of its own.")
+            return error_response(500, "The sandbox failed; this is a bug, not a planned fault.")

@@ -224,7 +224,7 @@ async def close_port(gateway: Gateway, seconds: float) -> None:
 
 
 def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
-    """Wrap an application so that its requests fail as planned.
+    """Wrap an application to let its requests fail as planned.
 
     Every matching plan counts a request. Of several plans that affect it, the oldest one applies.
     """

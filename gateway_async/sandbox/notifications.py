@@ -84,7 +84,7 @@ def invoice_url(gateway: Gateway, invoice: Row) -> str:
 
 
 def paylink_url(gateway: Gateway, paylink: Row) -> str:
-    """The address of a paylink's payment page, which messages have too."""
+    """The address of a paylink's payment page, as messages show it."""
     return f"{gateway.base_url}?paylink_id={paylink['id']}"
 
 
@@ -117,7 +117,7 @@ def _attachments(gateway: Gateway, invoice: Row) -> str:
 
 
 def plan_reminders(gateway: Gateway, after: date, until: date) -> dict[date, list[tuple[Row, MessageOccasion]]]:
-    """Return the reminders due after one day and up to another: invoice and event.
+    """The reminders due after one day and up to another: invoice and event.
 
     They are grouped by the day whose midnight sends them.
     """

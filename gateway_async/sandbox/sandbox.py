@@ -155,10 +155,9 @@ class Sandbox:
         terminals: `auto` presents a card automatically; `manual` waits for a call to `present`.
         terminal_delay: Seconds until a card is presented automatically.
         postback_hosts: Names and addresses of other hosts that may receive postbacks, besides this machine.
-        strict: Whether an unknown field or query parameter is a 422. By default it is ignored, as at a gateway, and
-            logged.
-        allowed_hosts: Names that pages and control calls also answer to, besides `host`, localhost and IP
-            addresses.
+        strict: Whether an unknown field or query parameter is a 422. By default it is ignored, as at a real gateway,
+            and logged.
+        allowed_hosts: Names under which pages and control calls respond, besides `host`, localhost and IP addresses.
         postback_format: `json` writes the bodies of postbacks as JSON, `form` as a form, as some gateways do.
         currency: The ISO 4217 code of the currency that pages and messages show. The API's amounts name none.
         on_request: Called with a `LoggedRequest` after each request, in the thread of the sandbox.

@@ -1,7 +1,7 @@
 """Traces, metrics and health of clients, receivers and migrations.
 
-`opentelemetry` records the events of `gateway_async.observe`. Start there. Its names can be imported from here. Those
-that need the extra `otel` load it at their first use.
+Start at `opentelemetry`, which records the events of `gateway_async.observe`. Import all names from here; those that
+need the extra `otel` load it on first use.
 """
 
 from importlib import import_module

@@ -33,12 +33,12 @@ class Health:
     """The load of a client at one moment.
 
     Attributes:
-        ordinary: the connections of ordinary calls; None if the client has another transport than its own.
+        ordinary: the connections of ordinary calls; None if the client has a `transport`.
         terminal: the connections of calls at terminals; None likewise.
-        terminal_queues: terminal → its calls of this client, the one at the terminal included.
+        terminal_queues: terminal → the number of this client's calls for it, including the one at the terminal.
         retries_left: retries that the client's retry budget allows at once.
         recorded_calls: calls in progress whose intent is in the ledger.
-        unknown_outcomes: calls that ended with an unknown outcome since the client was made. They may be known now.
+        unknown_outcomes: calls that ended with an unknown outcome since the client was created. They may be known now.
     """
 
     ordinary: PoolUse | None
@@ -57,8 +57,8 @@ class Readiness:
         gateway_problem: why the gateway did not respond as it should.
         credentials_problem: why it rejected the credentials.
         ledger_problem: why the ledger cannot be read.
-        open_intent_count: calls in the ledger without a known outcome, without those in progress; None without a
-            ledger or if it cannot be read. Await `recover()` to resolve them.
+        open_intent_count: calls in the ledger without a known outcome, except those in progress; None without a ledger
+            or if it cannot be read. Await `recover()` to resolve them.
         seconds: the duration of the request to the gateway.
     """
 
@@ -79,7 +79,7 @@ class InboxHealth:
     """The load of an inbox at one moment, for all its processes together.
 
     Attributes:
-        waiting: postbacks that are not handled yet, with those in progress. This is the depth of the inbox.
+        waiting: postbacks that are not handled yet, including those in progress. This is the depth of the inbox.
         in_progress: postbacks that a worker is handling now.
         retrying: records whose next postback has failed and waits for its retry.
         dead: postbacks whose handlers have failed too often.
@@ -95,10 +95,10 @@ class InboxHealth:
 
 @attrs.frozen(kw_only=True)
 class ReceiverHealth:
-    """The results of a receiver since it was made, and the load of its inbox.
+    """The results of a receiver since it was created, and the load of its inbox.
 
     Attributes:
-        responses: HTTP status → responses of this receiver. Requests that your own code parses are not counted.
+        responses: HTTP status → number of responses of this receiver. Requests that your own code parses do not count.
         handled: postbacks that this receiver has handled.
         failed: attempts of this receiver in which a handler failed.
         last_handled_at: when it last handled a postback, UTC; None before the first.
@@ -122,7 +122,7 @@ class ReceiverHealth:
 
     @property
     def rejected(self) -> int:
-        """Requests that got another status than 204."""
+        """Requests that got a status other than 204."""
         return sum(self.responses.values()) - self.accepted
 
 
@@ -131,7 +131,7 @@ async def probe(
     count_open_intents: Callable[[], Awaitable[int]] | None,
     timeout: float,  # noqa: ASYNC109  the seconds of a scope
 ) -> Readiness:
-    """Read once from gateway and ledger, and return the problems."""
+    """Read from the gateway and the ledger once each, and return the problems."""
     gateway_problem = credentials_problem = ledger_problem = open_intents = None
     started = time.monotonic()
     try:

@@ -67,8 +67,8 @@ Attributes = dict[str, str | int | float | bool]
 def trace_headers() -> dict[str, str]:
     """The headers that identify the current span, such as `traceparent`.
 
-    Pass this function to `AsyncGateway(trace_headers=…)`. The global propagator of OpenTelemetry decides which headers
-    there are.
+    Pass this function to `AsyncGateway(trace_headers=…)`. OpenTelemetry's global propagator decides which headers there
+    are.
     """
     headers: dict[str, str] = {}
     propagate.inject(headers)
@@ -94,7 +94,7 @@ class OpenTelemetryObserver:
     """Records the events of clients as spans and metrics.
 
     Pass it to `AsyncGateway(observers=[…])`. One observer can serve several clients, and a client needs only one. Spans
-    are children of the current span of the task that makes the call. Without an SDK of OpenTelemetry, it does nothing.
+    are children of the current span of the task that makes the call. Without an OpenTelemetry SDK, it does nothing.
 
     Args:
         tracer_provider: creates the spans; by default the global one.

@@ -64,17 +64,17 @@ def test_known_effects(seen: dict[str, Any], call: str, api_id: str | None) -> N
         assert broken(seen, CallOutcome(call=call, api_id=api_id, outcome=outcome)) == []
     for outcome in ("refused", "not_sent", "not_made", "not_begun"):
         (problem,) = broken(seen, CallOutcome(call=call, api_id=api_id, outcome=outcome))
-        assert problem.endswith(f"and the ledger says {outcome}")
+        assert problem.endswith(f"but the ledger says {outcome}")
     (problem,) = broken(seen)
-    assert problem.endswith("and the ledger says nothing")
+    assert problem.endswith("but the ledger says nothing")
 
 
 def test_other_calls() -> None:
     """An effect is not explained by a call under another id, nor a void by the sale that it voids."""
     other = CallOutcome(call=POST, api_id="s2", outcome="unknown")
-    assert broken(CHARGED, other) == ["s1 was charged, and the ledger says nothing"]
+    assert broken(CHARGED, other) == ["s1 was charged, but the ledger says nothing"]
     sale = CallOutcome(call=POST, api_id="s1", outcome="done", record_id="r1")
-    assert broken(VOIDED, sale) == ["r1 was voided, and the ledger says nothing"]
+    assert broken(VOIDED, sale) == ["r1 was voided, but the ledger says nothing"]
 
 
 @pytest.mark.parametrize(("type_id", "kind"), [(20, "charged"), (30, "refunded")])
@@ -82,7 +82,7 @@ def test_unnamed_payment(type_id: int, kind: str) -> None:
     """A payment without an integrator id is explained only by an outcome that has the record's id."""
     seen = page(transactions=[SALE | {"transaction_api_id": None, "type_id": type_id}])
     unknown = CallOutcome(call=POST, api_id="s1", outcome="unknown")
-    assert broken(seen, unknown) == [f"r1 was {kind}, and the ledger says nothing"]
+    assert broken(seen, unknown) == [f"r1 was {kind}, but the ledger says nothing"]
     assert broken(seen, CallOutcome(call=POST, record_id="r1", outcome="done")) == []
 
 
@@ -103,7 +103,7 @@ def test_a_second_card_without_a_name_is_a_double() -> None:
     assert broken(seen, call) == ["v2 and v3 were stored at terminals, by 1 call"]
     assert broken(seen, call, call) == []
     done = CallOutcome(call=STORE_AT_TERMINAL, outcome="done", record_id="v2")
-    assert broken(seen, done) == ["v3 was stored, and the ledger says nothing"]
+    assert broken(seen, done) == ["v3 was stored, but the ledger says nothing"]
 
 
 def test_too_many() -> None:
@@ -134,7 +134,7 @@ def test_nothing_may_be_done_twice_whatever_the_ledger_says() -> None:
 def test_invented_calls() -> None:
     """Every call that the ledger calls done has a record; so does a decline."""
     calls = CallOutcome(call=POST, api_id="s1", outcome="done")
-    assert broken(page(), calls) == ["s1 does not exist, and the ledger says done"]
+    assert broken(page(), calls) == ["s1 does not exist, but the ledger says done"]
     declined = page(transactions=[SALE | {"status_id": 301}])
     assert broken(declined, calls) == []
 

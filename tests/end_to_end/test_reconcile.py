@@ -111,7 +111,7 @@ async def test_unrecorded_payment(sandbox: Sandbox, client: AsyncGateway) -> Non
     (missing,) = found.discrepancies
     assert (missing.kind, missing.record_id, missing.gateway_amount) == ("missing_in_ledger", sale.id, Decimal("12.50"))
     assert (found.ledger.count, found.gateway.count, found.other_channels.charged) == (0, 1, Decimal("15.00"))
-    assert f"{sale.transaction_api_id}: the gateway has the payment, and the ledger has no call" in str(found)
+    assert f"{sale.transaction_api_id}: the gateway has the payment, but the ledger has no call" in str(found)
 
 
 async def test_missing_payment(store: LedgerStore, client: AsyncGateway) -> None:

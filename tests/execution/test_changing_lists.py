@@ -198,7 +198,7 @@ async def test_deleted_memory() -> None:
             server.discard(name)
 
     server = ChangingList(names(700), [*[unchanged] * 32, purge])
-    error = await error_of(walk(server, 20), MalformedReplyError, match="where to continue is unknown")
+    error = await error_of(walk(server, 20), MalformedReplyError, match="the place to continue is unknown")
     assert "sort by created_ts or id" in str(error)
 
 

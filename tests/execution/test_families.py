@@ -383,7 +383,7 @@ async def test_paylink_link() -> None:
     """A paylink is linked by the gateway's id alone."""
     async with Script().gateway() as gateway:
         assert gateway.paylinks.payment_url("p&1") == "https://gateway.test?paylink_id=p%261"
-        with pytest.raises(InvalidRequestError, match="not found by an ApiId"):
+        with pytest.raises(InvalidRequestError, match="cannot be found by an ApiId"):
             gateway.paylinks.payment_url(ApiId("mine"))
 
 
@@ -393,5 +393,5 @@ async def test_api_ids() -> None:
     async with script.gateway() as gateway:
         families: list[Any] = [gateway.transaction_batches, gateway.recurrings, gateway.tags, gateway.notes]
         for verb in (*(family.get for family in families), gateway.postback_configs.delete):
-            await error_of(verb(ApiId("mine")), InvalidRequestError, match="are not found by an ApiId")
+            await error_of(verb(ApiId("mine")), InvalidRequestError, match="cannot be found by an ApiId")
     assert script.asked == []

@@ -125,7 +125,7 @@ REQUESTS = [
     case("without its record the outcome is unknown", sell, TAKEN_UNKNOWN, "POST GET", post=[TAKEN], get=[NOT_THERE]),
     case("or if its record cannot be read", sell, TAKEN_UNKNOWN, "POST GET", post=[TAKEN], get=[httpx.Response(500)]),
     case("a sale is not taken for the refund under its id", lambda g: g.transactions.create(REFUND),
-         (OutcomeUnknownError, "type_id is 20, which is not the type of a refund"), "POST GET",
+         (OutcomeUnknownError, "type_id is 20, which no refund has"), "POST GET",
          post=[LOST], get=[paid("12.50", type_id=20, status_id=101)]),
     case("a lost upsert is sent again if the record says otherwise", lambda g: g.contacts.create(UPSERT),
          {"last_name": "New"}, "POST GET POST",

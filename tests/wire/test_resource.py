@@ -458,7 +458,7 @@ VERBS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 def test_an_api_id_needs_a_resource_that_has_one(verb: Callable[[Any], object]) -> None:
-    with pytest.raises(InvalidRequestError, match="contacts are not found by an ApiId"):
+    with pytest.raises(InvalidRequestError, match="contacts cannot be found by an ApiId"):
         verb(ApiId("mine"))
 
 

@@ -253,9 +253,9 @@ def test_amounts(amount: Any) -> None:
 @pytest.mark.parametrize(
     ("amount", "problem"),
     [
-        ("10000000.00", "must have at most 10 characters with its two decimals, has 11"),
-        (10**7, "must have at most 10 characters with its two decimals, has 11"),
-        (CARD, "must have at most 10 characters with its two decimals, has 19"),
+        ("10000000.00", "must have at most 10 characters including its two decimals, has 11"),
+        (10**7, "must have at most 10 characters including its two decimals, has 11"),
+        (CARD, "must have at most 10 characters including its two decimals, has 19"),
         ("-0.01", "must not be negative"),
         ("1.005", "has more than two decimals"),
         *((text, "is not an amount") for text in ("", "12,50", "1e2", "1_000", " 1", "NaN", "1e999999999")),
@@ -407,7 +407,7 @@ def test_item_amount() -> None:
         "item_list.Cake: is not an amount",
         "item_list.Pie: must be a Decimal, an int or a str, not NoneType",
         "item_list.Egg: has more than two decimals",
-        "item_list.Jam: must have at most 11 characters with its two decimals, has 12",
+        "item_list.Jam: must have at most 11 characters including its two decimals, has 12",
         "item_list.************1111: must be a Decimal, an int or a str, not bool",
         "item_list.Rum: is not an amount",
     ]
@@ -637,7 +637,7 @@ AMOUNTS_FOUND: list[tuple[Any, list[str]]] = [
     ([{"type": "healthcare", "amount": 1}], ["[0].type: must have 2 characters"]),
     (
         [{"type": "4S", "amount": "1000000000.00"}],
-        ["[0].amount: must have at most 12 characters with its two decimals, has 13"],
+        ["[0].amount: must have at most 12 characters including its two decimals, has 13"],
     ),
     (["4S", {"type": "4S"}], ["[0]: must be a mapping of type and amount, not str", "[1].amount: is not an amount"]),
     ([{"type": "4S", "amount": 1, "rate": 0.5}], ["[0].rate: must not be a float; use a Decimal or a str"]),

@@ -24,12 +24,12 @@ DiscrepancyKind = Literal[
 ]
 
 _SENTENCES: Final = {
-    "missing_at_gateway": "the ledger says {outcome}, and the gateway has no such payment",
-    "missing_in_ledger": "the gateway has the payment, and the ledger has no call that made it",
-    "recorded_as_not_executed": "the ledger says {outcome}, and the gateway has the payment",
+    "missing_at_gateway": "the ledger says {outcome}, but the gateway has no such payment",
+    "missing_in_ledger": "the gateway has the payment, but the ledger has no call that made it",
+    "recorded_as_not_executed": "the ledger says {outcome}, but the gateway has the payment",
     "different": "the ledger and the gateway disagree",
     "duplicate": "the gateway has another payment with the same id",
-    "not_settled": "the ledger says that the batch is settled, and the gateway does not",
+    "not_settled": "the ledger says that the batch is settled, but the gateway does not",
 }
 
 
@@ -69,7 +69,7 @@ class Discrepancy:
         kind: `"missing_at_gateway"`, `"missing_in_ledger"`, `"recorded_as_not_executed"`, `"different"`, `"duplicate"`
             or `"not_settled"`.
         api_id: the integrator id of the payment, if it has one.
-        record_id: the gateway's id of the transaction or of the batch, if known.
+        record_id: the gateway's id of the transaction or batch, if known.
         location_id: the location, if known.
         outcome: the outcome in the ledger; None if the ledger does not have the payment.
         status_id: the status of the transaction; None if the gateway does not have the payment.
@@ -116,16 +116,16 @@ class Reconciliation:
     amount can change after it was sent: by a partial approval, a tip, a capture or a void, which sets it to 0.
 
     Attributes:
-        since: the begin of the period, in UTC.
-        until: the end of the period, in UTC; it is not part of it.
-        ledger: the payments that the ledger has as done, with the amounts that were sent. Declined ones are left out.
-        gateway: the payments of the gateway, with their amounts now. Declined ones and `other_channels` are left out.
-        other_channels: payments that are not expected in a ledger: made by customers on pages of the gateway, of its
-            own apps and of recurring plans.
+        since: the start of the period, in UTC.
+        until: the end of the period (exclusive), in UTC.
+        ledger: the payments that are done in the ledger, with the amounts that were sent, without declined ones.
+        gateway: the payments at the gateway, with their amounts now, without declined ones and `other_channels`.
+        other_channels: payments that no ledger is expected to have: made on the gateway's pages, in its own apps and by
+            recurring plans.
         declined: how many of the ledger's payments were declined.
-        open_intents: the payments and changes of the period with an unknown outcome, the oldest first. `recover()`
-            looks them up. Calls in progress are among them.
-        discrepancies: every payment and batch about which the two sides disagree.
+        open_intents: the payments and changes of the period with an unknown outcome, oldest first, including calls in
+            progress. `recover()` looks them up.
+        discrepancies: every payment and batch that the two sides disagree about.
         batches: the transaction batches of the payments. The contract gives no totals of a batch to compare with.
     """
 

@@ -23,9 +23,9 @@ Send = Callable[[AsgiMessage], Awaitable[None]]
 class AsgiApp:
     """ASGI application that passes the requests of every path to the receiver.
 
-    It is an object and not a function, so that Starlette's `Route` accepts it as an application. Served by itself, it
-    handles the postbacks of the inbox while the server runs. A mounted application receives no lifespan events, so the
-    `lifespan` of the outer application has to enter the receiver.
+    It is an object, not a function, because Starlette's `Route` accepts only objects as applications. Served by itself,
+    it handles the postbacks of the inbox while the server runs. A mounted application receives no lifespan events, so
+    the `lifespan` of the outer application has to enter the receiver.
 
     Args:
         receive: processes a request and returns the response.
@@ -91,5 +91,5 @@ async def handle_request(receive: Callable[..., Awaitable[ReceiverResponse]], re
     try:
         response = await receive(request.method, request.headers, request.content.iter_any(), request.remote)
     except (ConnectionError, web.RequestPayloadError):
-        response = ReceiverResponse.plain_text(400, "the body: broke off")
+        response = ReceiverResponse.plain_text(400, "the body: interrupted")
     return web.Response(status=response.status_code, headers=response.headers, body=response.body or None)

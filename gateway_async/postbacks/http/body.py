@@ -1,4 +1,4 @@
-"""Read the body of a request up to a maximum size, or take it as a caller has it."""
+"""Read the body of a request up to a maximum size, or take the body that a caller has."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 
@@ -9,7 +9,7 @@ __all__ = ["as_bytes", "check_size", "header_items", "read_postback_body"]
 
 
 def as_bytes(body: object) -> bytes:
-    """Convert a body that is text, or that is in a buffer.
+    """Convert a body from text or a buffer.
 
     Raises:
         PostbackRefusedError: 400; it is neither.
@@ -22,10 +22,10 @@ def as_bytes(body: object) -> bytes:
 
 
 def header_items(headers: object) -> Iterable[tuple[str, str]]:
-    """The headers that a caller has as a mapping.
+    """The headers in a caller's mapping.
 
     Raises:
-        PostbackRefusedError: 400; they are no mapping of texts.
+        PostbackRefusedError: 400; it is not a mapping of texts.
     """
     if isinstance(headers, Mapping) and all(isinstance(text, str) for item in headers.items() for text in item):
         return headers.items()

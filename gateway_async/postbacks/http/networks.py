@@ -29,7 +29,7 @@ class AllowedNetworks:
     def check(self, peer: str | None) -> None:
         """Check the address of a peer.
 
-        A server without IP addresses, such as one on a Unix socket, has no peer that is allowed.
+        On a server without IP addresses, such as one on a Unix socket, no peer is allowed.
 
         Raises:
             PostbackRefusedError: 403; the address is unknown or in no allowed network.
@@ -54,7 +54,7 @@ def network_problems(networks: Collection[Network] | None) -> Iterator[str]:
         try:
             ip_network(network)
         except ValueError as error:
-            yield f"allowed_networks: {error} (expected such as '203.0.113.0/24')"
+            yield f"allowed_networks: {error} (expected a network such as '203.0.113.0/24')"
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:

@@ -25,7 +25,7 @@ class RateLimit:
         self._tokens, self._updated_at = self._burst, clock()
 
     def check(self) -> None:
-        """Count a request, unless it is one too many.
+        """Count a request, or reject it if it is one too many.
 
         Raises:
             PostbackRefusedError: 429; `retry_after` says when the next request is allowed.

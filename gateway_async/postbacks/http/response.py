@@ -31,13 +31,13 @@ class ReceiverResponse:
 
     @classmethod
     def plain_text(cls, status_code: int, sentence: str) -> "ReceiverResponse":
-        """Make a plain-text response for a rejection or a failure."""
+        """A plain-text response for a rejection or a failure."""
         headers = {"content-type": "text/plain; charset=utf-8", **_EXTRA_HEADERS.get(status_code, {})}
         return cls(status_code, headers, f"{sentence}\n".encode(errors="replace"))
 
     @classmethod
     def refusal(cls, error: PostbackRefusedError) -> "ReceiverResponse":
-        """Make the response to a rejected request."""
+        """The response to a rejected request."""
         response = cls.plain_text(error.status_code, error.reason)
         if error.retry_after is None:
             return response

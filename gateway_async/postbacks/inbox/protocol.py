@@ -49,8 +49,8 @@ class StoredPostback:
         received_at: when it was first stored, UTC.
         attempts: how often its handlers were started.
         error: the error of the last attempt, masked; "" after success.
-        due_at: when it may be handled, UTC; None unless it is waiting. For a claimed postback it is the time when the
-            claim expires. A postback that waits behind another one of its record is handled after that one.
+        due_at: when it may be handled, UTC; None unless it is waiting. For a claimed postback, it is when the claim
+            expires. A postback that waits behind another one of its record is handled after that one.
     """
 
     number: int
@@ -151,7 +151,7 @@ class Inbox(Protocol):
         ...
 
     async def health(self) -> InboxHealth:
-        """Count what waits, is in progress and is dead, without a change."""
+        """Count what is waiting, in progress and dead, without changing anything."""
         ...
 
     async def replay(self, number: int) -> bool:
@@ -160,7 +160,7 @@ class Inbox(Protocol):
         If a newer state of its record has been handled, it becomes superseded.
 
         Returns:
-            Whether there is a postback of that number.
+            Whether there is a postback with that number.
         """
         ...
 
@@ -171,12 +171,12 @@ class Inbox(Protocol):
         it again.
 
         Returns:
-            Whether there was a dead postback of that number.
+            Whether there was a dead postback with that number.
         """
         ...
 
     def reopen(self) -> None:
-        """Make the inbox usable again after `aclose`; this has no effect while it is open."""
+        """Make the inbox usable again after `aclose`; no effect while it is open."""
         ...
 
     async def aclose(self) -> None:

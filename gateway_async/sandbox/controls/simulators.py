@@ -70,7 +70,7 @@ async def wait_until_idle(gateway: Gateway, *, timeout: float = 10.0, postbacks:
 
     Args:
         timeout: The longest wait, in seconds of real time.
-        postbacks: Whether to wait for postbacks too.
+        postbacks: Whether to wait for postbacks as well.
 
     Raises:
         TimeoutError: A request or a postback is still in progress.

@@ -50,7 +50,7 @@ async def bin_info(context: RequestContext) -> Response:
 
 
 def show_bin_info(row: Row) -> Response:
-    """Return the response with the BIN info of a stored card."""
+    """Respond with the BIN info of a stored card."""
     if row["payment_method"] != "cc" or not row["first_six"]:
         raise RefusedFieldsError({"payment_method": ["Only cards have BIN info."]})
     return json_response({"bininfo": read_bin_info(row["account_type"], row["first_six"])})

@@ -42,7 +42,7 @@ async def create(context: RequestContext) -> Response:
 
 
 async def resend(context: RequestContext) -> Response:
-    """Handle POST /v2/paylinks/{id}/resend: 204, also without an address to send to."""
+    """Handle POST /v2/paylinks/{id}/resend: 204, even without an address to send to."""
     notify_about_paylink(context.gateway, find_record(context, PAYLINK), "resend")
     return empty_response()
 

@@ -35,7 +35,7 @@ _PLURALS = {table.singular: table.plural for table in _REPORTED}
 _HAS_MERCHANT_ACCOUNT = frozenset({TRANSACTION.singular, TRANSACTION_BATCH.singular})
 _FLAGS: Mapping[Change, str] = {"CREATE": "on_create", "UPDATE": "on_update", "DELETE": "on_delete"}
 _BOUNDS = {"number_of_attempts": (1, 100), "attempt_interval": (0, 86_400)}
-"""The interval may be below the 300 seconds of production gateways, so that a test need not wait."""
+"""The interval may be below the 300 seconds of production gateways, so a test need not wait."""
 
 
 def _check(_context: RequestContext, row: Row, values: Row, problems: Problems) -> None:

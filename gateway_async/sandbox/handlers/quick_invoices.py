@@ -120,7 +120,7 @@ async def reopen(context: RequestContext) -> Response:
 async def resend(context: RequestContext) -> Response:
     """Handle POST /v2/quickinvoices/{id}/resend, with optional `?sms=0` or `?email=0`.
 
-    The response is 204, also without an address to send to.
+    The response is 204, even without an address to send to.
     """
     row, problems = find_record(context, QUICK_INVOICE), Problems()
     email, sms = (_read_flag(context, name, problems) for name in ("email", "sms"))
@@ -192,7 +192,7 @@ def _check_same_products(current: Row, values: Row, problems: Problems) -> None:
 
 
 async def attach(context: RequestContext) -> Response:
-    """Handle POST /v2/quickinvoices/{id}/files; a closed invoice accepts files too."""
+    """Handle POST /v2/quickinvoices/{id}/files; even a closed invoice accepts files."""
     if not is_form(context.request):
         raise RefusedError(400, "The body must be a form with a file in file[file].")
     async with read_form(context.request, "file") as record:

@@ -51,7 +51,7 @@ def days_with_charges(gateway: Gateway, last: date, today: date) -> set[date]:
 
 
 def with_end(gateway: Gateway, row: Row) -> Row:
-    """Return a recurring, ended if no charge is left."""
+    """The recurring, ended if no charge is left."""
     if row["status"] != RecurringState.ACTIVE or not _is_finished(gateway, row):
         return row
     return row | {
@@ -116,13 +116,13 @@ def advance_date(recurring: Row, day: str, count: int) -> str:
 
 
 def end_of_plan(recurring: Row) -> str:
-    """Return the end date of an installment plan: the day before the charge after the last one."""
+    """The end date of an installment plan: the day before the charge after the last one."""
     after_last = _advance(recurring, _start(recurring), recurring["installment_total_count"])
     return (after_last - _DAY).isoformat()
 
 
 def move_end(recurring: Row, count: int) -> str:
-    """Return the end date, `count` intervals later."""
+    """The end date, `count` intervals later."""
     after_end = min(date.fromisoformat(recurring["end_date"]), date.max - _DAY) + _DAY
     return (_advance(recurring, after_end, count) - _DAY).isoformat()
 

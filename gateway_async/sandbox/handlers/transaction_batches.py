@@ -1,7 +1,7 @@
 """Transaction batches (contract, "Transaction batches").
 
 A batch holds a merchant account's card payments between two settlements. A batch starts with its first payment that has
-money to settle, so that no batch is ever empty. It holds sales, forces, refunds, and authorizations once they are
+money to settle, so no batch is ever empty. It holds sales, forces, refunds, and authorizations once they are
 completed. Bank payments are not part of a batch. A bank payment advances one status each midnight from its effective
 date on: originating, originated, settled.
 """
@@ -89,7 +89,7 @@ def process(gateway: Gateway, batch: Row, status_id: int) -> Row:
 
 
 def isolate(gateway: Gateway, payment: Row) -> Row:
-    """Return the open batch of a payment. If it holds other payments, the payment moves to a new batch.
+    """Find the open batch of a payment. If it holds other payments, move the payment to a new batch.
 
     Raises:
         ValueError: The payment is in no open batch.

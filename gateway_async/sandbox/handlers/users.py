@@ -3,8 +3,8 @@
 A caller sees the users of its location and of those directly below it. A user has no rights before it gets a role. Any
 role gives every right, because the rights of a role are not documented.
 
-A password has letters and digits, and differs from the last four. A user that changes its own password sends the old
-one too. A password that another user has set works for one login.
+A password has letters and digits, and differs from the last four. A user that changes its own password also sends the
+old one. A password that another user has set works for one login.
 """
 
 import hmac

@@ -22,9 +22,9 @@ _LOCAL_NAMES = re.compile(r"localhost|[a-z0-9-]+\.localhost")
 
 
 def with_request_guards(app: ASGIApp, hosts: Collection[str]) -> ASGIApp:
-    """Wrap an application so that it refuses what foreign pages send.
+    """Wrap an application to refuse what foreign pages send.
 
-    It refuses requests for other hosts, too.
+    It refuses requests for other hosts as well.
 
     Args:
         app: The application.

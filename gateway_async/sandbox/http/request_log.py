@@ -90,7 +90,7 @@ OnRequest = Callable[[LoggedRequest], object]
 
 
 def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Wrap an application so that `on_request` is called after each request."""
+    """Wrap an application to call `on_request` after each request."""
     numbers = count(1)
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:

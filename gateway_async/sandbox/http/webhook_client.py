@@ -20,7 +20,7 @@ SECONDS = 10.0
 """The longest duration of an attempt, in seconds of real time."""
 
 _BODY_LIMIT = 64 * 1024
-"""Bytes of a response body that are read, so that the receiver can finish normally."""
+"""Bytes of a response body that are read, to let the receiver finish normally."""
 
 _LOCAL_NAMES = ("127.0.0.1", "::1")
 """The addresses of `localhost`, used without a DNS query."""
@@ -86,7 +86,7 @@ class WebhookClient:
         self._hosts = hosts
 
     async def send(self, request: PostbackRequest) -> DeliveryResult:
-        """Make one attempt and return its result, also when it fails."""
+        """Make one attempt and return its result, even a failure."""
         deadline = asyncio.get_running_loop().time() + SECONDS
         try:
             async with asyncio.timeout_at(deadline):

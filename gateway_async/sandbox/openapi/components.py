@@ -132,7 +132,7 @@ def _describe_filter(field: Field) -> Iterable[Schema]:
 
 
 def as_json(schema: Schema, description: str) -> Schema:
-    """Return a response with a JSON body."""
+    """A response with a JSON body."""
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 

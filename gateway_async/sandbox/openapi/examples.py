@@ -79,7 +79,7 @@ _DAYS_UNTIL_DUE = 30
 
 
 def make_document_with_examples(gateway: Gateway) -> Schema:
-    """Return the document with an example of each parameter that is needed, and of each JSON body."""
+    """Add an example of each required parameter and of each JSON body to the document."""
     document, known = make_document(), _known_values(gateway)
     paths = {
         path: {method: _add_examples(gateway, known, path, operation) for method, operation in item.items()}

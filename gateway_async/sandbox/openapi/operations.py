@@ -83,7 +83,7 @@ class ActionDescription:
         query: The parameters of the query, besides `expand` and an integrator id's.
         body: The body by content type; empty without one.
         description: What else there is to know.
-        errors: The statuses of errors, besides the ones that every operation has.
+        errors: The statuses of errors, besides those of every operation.
     """
 
     summary: str
@@ -232,7 +232,7 @@ def _describe(method: str, path: str) -> Schema:
 
 @cache
 def query_names(method: str, path: str) -> frozenset[str]:
-    """Return the names of an operation's query parameters, without credentials."""
+    """The names of an operation's query parameters, without credentials."""
     return frozenset(each["name"] for each in _describe(method, path)["parameters"] if each["in"] == "query")
 
 

@@ -62,7 +62,7 @@ def schema_name(plural: str) -> str:
 
 
 def with_article(plural: str) -> str:
-    """Return the name of one record: "a contact", "an account vault"."""
+    """The name of one record: "a contact", "an account vault"."""
     name = NAMES[plural]
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
@@ -194,13 +194,13 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def close(properties: dict[str, Schema], *optional: str) -> Schema:
-    """Return the schema of an object without further properties."""
+    """The schema of an object without further properties."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
 
 
 def wrap(name: str, schema: Schema) -> Schema:
-    """Return the schema of an object with a single property."""
+    """The schema of an object with a single property."""
     return close({name: schema})
 
 
@@ -254,7 +254,7 @@ def describe_variants() -> dict[str, Schema]:
 
 
 def make_form(properties: dict[str, Schema], *required: str, patterns: dict[str, Schema] | None = None) -> Schema:
-    """Return a body that is a multipart form."""
+    """A body that is a multipart form."""
     schema: Schema = {"type": "object", "required": [*required], "properties": properties}
     schema |= {"patternProperties": patterns} if patterns else {}
     return {"multipart/form-data": {"schema": schema | {"additionalProperties": False}}}

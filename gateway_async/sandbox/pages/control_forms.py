@@ -1,6 +1,6 @@
 """A form for each control, made from its signature and its docstring.
 
-The arguments become fields: a choice a list, a flag a box, a number or a text an input. Their descriptions are those of
+The arguments become fields: a choice a list, a flag a box, a number or a text an input. Their descriptions come from
 the docstring. A page makes the forms that it shows, and runs the control that a submitted form names.
 """
 

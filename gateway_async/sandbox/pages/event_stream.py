@@ -16,9 +16,9 @@ __all__ = ["stream"]
 
 
 _SPREAD_SECONDS = 0.25
-"""How long an event may be delayed. Each stream waits for another time, so that many cause no peak of work."""
+"""How long an event may be delayed. Each stream waits for a different time, so many streams cause no peak of work."""
 _SILENCE_SECONDS = 15.0
-"""Seconds after which a comment is sent, so that a lost browser is noticed."""
+"""Seconds after which a comment is sent, to notice a lost browser."""
 
 
 async def stream(request: PageRequest) -> Response:

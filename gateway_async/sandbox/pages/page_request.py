@@ -40,7 +40,7 @@ class PageRequest:
         return str(self.http_request.path_params[name])
 
     def query(self, name: str, default: str = "") -> str:
-        """Return a parameter of the query."""
+        """A parameter of the query."""
         return self.http_request.query_params.get(name, default)
 
     def page_number(self) -> int:

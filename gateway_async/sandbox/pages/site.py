@@ -67,7 +67,7 @@ _STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file
 
 
 def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
-    """Wrap an application so that the pages are served beside it."""
+    """Wrap an application to serve the pages beside it."""
     routes: list[BaseRoute] = [_STATIC]
     for path, pages in PAGES.items():
         error_template = "payment/error.html" if path in _PAYMENT else "error.html"

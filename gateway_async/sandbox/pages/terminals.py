@@ -1,6 +1,6 @@
 """The terminals as devices, at which a person presents cards and presses keys.
 
-The keys have the same effects as the control calls. What a device shows is live. Its keys are never replaced, so that
+The keys have the same effects as the control calls. What a device shows is live. Its keys are never replaced, so
 the focus and the chosen card remain.
 """
 

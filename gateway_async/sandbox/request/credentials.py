@@ -25,7 +25,7 @@ PARAMETERS = frozenset({"developer-id", "user-id", "user-api-key", "access-token
 """The names of credentials in a query string; they are never filters and never appear in links."""
 
 FOR_ANYONE = "GET /hostedpaymentpage"
-"""The operation that may omit the developer id too."""
+"""The operation that may even omit the developer id."""
 WITHOUT_CREDENTIALS = frozenset({"POST /v2/token", FOR_ANYONE})
 """The operations that need at most a developer id."""
 _WITHOUT_RIGHTS = frozenset({"DELETE /v2/token/{token}"})

@@ -23,7 +23,7 @@ from gateway_async.sandbox.schema.fields import Row, label
 FORM_LIMIT = 32 * 1024 * 1024
 """The size limit of a form, in bytes.
 
-It exceeds the limits for files, so that one file too many, or too large, is reported by its field name.
+It exceeds the limits for files, so one file too many, or too large, is reported by its field name.
 """
 
 PART_LIMIT = 1000

@@ -49,7 +49,7 @@ def find_surcharge(gateway: Gateway, row: Row) -> Row | None:
 
 
 def show_surcharge(product: Row) -> Row | None:
-    """Return the surcharge of a merchant account, if it has one."""
+    """The surcharge of a merchant account, if it has one."""
     if not product["surcharge"]:
         return None
     times = dict.fromkeys(("created_ts", "modified_ts"), product["created_ts"])
@@ -62,7 +62,7 @@ def find_level3(gateway: Gateway, transaction_id: str) -> Row | None:
 
 
 def show_level3(gateway: Gateway, row: Row) -> Row | None:
-    """Return the level 3 data of a transaction, if it has some."""
+    """The level 3 data of a transaction, if it has any."""
     found = find_level3(gateway, row["id"])
     return TRANSACTION_LEVEL3.show(found) if found else None
 

@@ -157,7 +157,7 @@ class Store:
         return found.fetchall()
 
     def filter(self, table: Table, **equal: Any) -> list[Row]:
-        """Return the records that were not deleted, oldest first; a column value of None does not restrict them."""
+        """List the records that were not deleted, oldest first; a column value of None does not restrict them."""
         wanted = {column: value for column, value in equal.items() if value is not None}
         return self.select(table, f"{_all_equal(wanted) or 1} AND {ALIVE} ORDER BY id", tuple(wanted.values()))
 

@@ -51,7 +51,7 @@ REASONS = {
     int(code): text
     for code, _, text in (line.partition(" ") for line in _REASONS_FILE.read_text(encoding="utf-8").splitlines())
 }
-"""The texts of `reason_code_id`, from the file that the client reads too."""
+"""The texts of `reason_code_id`, from the file that the client reads as well."""
 
 
 class InvoiceStatus(IntEnum):

@@ -57,9 +57,9 @@ class Field:
         stored: Whether it is stored; other fields are used by the request and discarded.
         shown: Whether responses include it.
         in_postbacks: Whether postbacks include it, if responses do.
-        secret: Whether pages mask it, also where responses include it.
+        secret: Whether pages mask it, even where responses include it.
         references: The plural of the record type whose id it holds, which must exist.
-        target: The plural of the record type whose id it holds, also where a handler checks it.
+        target: The plural of the record type whose id it holds, even where a handler checks it.
         default: The stored value when a POST omits it.
         column: The SQL for filters and sorting of lists, where it differs from the name of a stored and shown field.
             `{year}` and `{month}` come from the clock.

@@ -240,7 +240,7 @@ def _read_number(value: Any) -> str:
 
 def _read_words(value: Any) -> str:
     if not isinstance(value, str) or not _WORDS.fullmatch(value):
-        raise ValueError("must consist of letters, digits and blanks.")
+        raise ValueError("must consist of letters, digits and spaces.")
     return value
 
 

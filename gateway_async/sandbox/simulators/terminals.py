@@ -55,7 +55,7 @@ class Script:
     any_brand: bool = False
 
     def with_drawn_card(self) -> "Script":
-        """Return the script, with a random card if it allows any."""
+        """The script, with a random card if it allows any."""
         return attrs.evolve(self, card=secrets.choice(_CARDS), any_brand=False) if self.any_brand else self
 
 

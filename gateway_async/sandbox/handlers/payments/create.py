@@ -1,7 +1,7 @@
 """New payments: read and check the request, ask the issuer, and store the transaction.
 
 A declined payment is stored like any other and returned with 201. An integrator id is reserved as soon as its request
-is accepted, so that two simultaneous requests cannot both charge.
+is accepted, so two simultaneous requests cannot both charge.
 """
 
 import secrets
@@ -43,7 +43,7 @@ from gateway_async.sandbox.state_machines import transactions as states
 BANK_AUTH_CODE = "AUTH NUM 272-172"
 """The approval code of every accepted bank payment."""
 _KEPT = ("contact_id", "billing_zip", "billing_city", "billing_state", "ach_sec_code")
-"""The fields of a payment that a vault made by `save_account` has too."""
+"""The fields of a payment that `save_account` copies to the vault."""
 _WITHOUT_AUTH_CODE = frozenset({"refund", "avsonly"})
 
 

@@ -110,7 +110,7 @@ async def show_family(request: PageRequest) -> Response:
 
 
 def link_to_list(table: Table, **filters: Any) -> str:
-    """Return the address of the list of the records that have one of the values in each field."""
+    """The address of a list: the records that have one of the values in each field."""
     texts = {name: ",".join(map(str, value)) if isinstance(value, list) else value for name, value in filters.items()}
     return f"/records/{table.plural}?{urlencode(texts, safe=',')}"
 
