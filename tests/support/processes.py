@@ -115,7 +115,10 @@ class ForkedProcess(Process):
 
 _FORK_SERVER: Final = ForkServer(ENVIRONMENT)
 _CAN_FORK: Final = sys.platform == "linux"
-_OF_COMMAND: Final = [f"gateway_async.cli.{name}" for name in ("app", "listen", "migrate.run", "records", "sandbox")]
+_OF_COMMAND: Final = [
+    f"gateway_async.cli.{name}"
+    for name in ("app", "check", "demo", "inbox", "ledger", "listen", "records", "sandbox", "trigger")
+] + [f"gateway_async.cli.migrate.{name}" for name in ("journal", "run", "verify")]
 
 
 def start(*arguments: str, **environment: str) -> Process:
