@@ -28,6 +28,7 @@ from gateway_async.cli.trigger import EVENTS
 from gateway_async.models.codes import PostbackResource
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.sandbox import Sandbox
+from tests.support import in_process
 from tests.support.processes import Listen, Start, run
 from tests.support.waiting import PATIENCE
 
@@ -188,7 +189,7 @@ OPTIONS = {"--forward-to": (), "--url": ("--create-configs", "--resource", "cont
 @pytest.mark.parametrize("url", [*NO_ADDRESSES, "http://shop:planted@[::1/"])
 def test_invalid_target(option: str, url: str) -> None:
     """Another text, or a port that does not exist, is wrong usage: one line, before anything is received."""
-    ended = run("listen", "--port", "0", *OPTIONS[option], option, url)
+    ended = in_process.run("listen", "--port", "0", *OPTIONS[option], option, url)
     assert (ended.returncode, ended.stdout) == (2, "")
     said = f"gateway-async: {option}: must be an http or https address (expected http://localhost:8000/postbacks/)"
     assert ended.stderr.splitlines() == [said, "Help: gateway-async listen --help"]
@@ -254,7 +255,7 @@ def test_trigger_changes_nothing_at_another_gateway(environment: dict[str, str])
 
 
 def test_trigger_of_an_unknown_event() -> None:
-    ended = run("trigger", "transaction.delete")
+    ended = in_process.run("trigger", "transaction.delete")
     assert ended.returncode == 2
     assert "gateway-async: EVENT: unknown (expected transaction.create, " in ended.stderr
 

@@ -31,17 +31,8 @@ def run_with_input(text: str, environment: dict[str, str], *arguments: str) -> E
 
 @pytest.fixture
 def contact(environment: dict[str, str]) -> dict[str, Any]:
-    new = (
-        "create",
-        "contacts",
-        "-f",
-        "last_name=Ada",
-        "-f",
-        "email_trx_receipt=true",
-        "-f",
-        "date_of_birth=2000-01-02",
-    )
-    ended = run(*new, "--field", "contact_api_id=ada", **environment)
+    fields = ("last_name=Ada", "email_trx_receipt=true", "date_of_birth=2000-01-02", "contact_api_id=ada")
+    ended = run("create", "contacts", *(f"--field={field}" for field in fields), **environment)
     assert ended.stderr.startswith("gateway-async: date_of_birth: other users can see it")
     return dict(json.loads(ended.stdout))
 
