@@ -101,7 +101,9 @@ class Group(_PlainHelp, TyperGroup):
     """A group that lists its commands by their summaries, and makes a command when it is called."""
 
     def __init__(self, summaries: Mapping[str, str], **options: Any) -> None:
-        options["commands"] = {name: TyperCommand(name, help=summary) for name, summary in summaries.items()}
+        options["commands"] = {  # a shell completes one word at a time, so it is not offered two
+            name: TyperCommand(name, help=summary, hidden=" " in name) for name, summary in summaries.items()
+        }
         super().__init__(**options)
 
     def make(self, name: str) -> Any:

@@ -37,7 +37,9 @@ WORDS = {
     "gateway-async listen --forward": {"--forward-to", "--forward-attempts"},
     "gateway-async trigger contact.": {"contact.create", "contact.update", "contact.delete"},
     "gateway-async create transactions --field transaction_am": {"transaction_amount="},
+    "gateway-async mig": {"migrate"},
     "gateway-async migrate ve": {"verify"},
+    "gateway-async migrate verify --sa": {"--sample"},
     "gateway-async migrate --max-re": {"--max-rejected"},
 }
 
