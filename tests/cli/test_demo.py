@@ -1,9 +1,11 @@
 """`gateway-async demo`: it runs to its end, or names the chapter that failed."""
 
+import errno
 import io
 import json
 import re
 import signal
+import socket
 from contextlib import redirect_stdout
 from inspect import getsource
 
@@ -12,7 +14,8 @@ from rich.console import Console
 
 from gateway_async.cli.demo import Demo, DemoError, chapters
 from gateway_async.cli.demo.display import Chapter, Display, sparkline
-from tests.support.processes import PYTHON, Ended, Process, Start, run, run_python
+from tests.support import in_process
+from tests.support.processes import PYTHON, Ended, Process, Start, run
 from tests.support.waiting import PATIENCE
 
 CHAPTERS = [
@@ -29,18 +32,6 @@ CHAPTERS = [
     "10,000 vaults are listed",
     "1,000 cards are migrated",
 ]
-LISTENING_FORBIDDEN = """
-import errno, sys
-from gateway_async.cli import main
-
-def refuse(event, arguments):
-    if event == "socket.bind":
-        raise PermissionError(errno.EACCES, "listening is forbidden")
-
-sys.addaudithook(refuse)
-sys.argv = ["gateway-async", "demo"]
-main()
-"""
 
 
 def line_with(words: str, process: Process) -> str:
@@ -97,9 +88,14 @@ def test_the_demo_shows_nothing_like_a_card_number(ended: Ended) -> None:
     assert re.findall(r"\b\d{13,19}\b", ended.stdout) == []
 
 
-def test_failed_chapter() -> None:
+def test_failed_chapter(monkeypatch: pytest.MonkeyPatch) -> None:
     """When something fails, one line names the chapter and the reason; the status is 1."""
-    ended = run_python("-c", LISTENING_FORBIDDEN)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "listening is forbidden")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    ended = in_process.run("demo")
     (line,) = ended.stderr.splitlines()
     assert ended.returncode == 1
     assert line.startswith("gateway-async: the demo failed in chapter 1, 'A gateway of your own': ")
