@@ -17,6 +17,7 @@ from threading import Timer
 from typing import Final
 
 import attrs
+import pytest
 
 import gateway_async
 from tests.reliability.condition import Condition, Result
@@ -108,6 +109,20 @@ def short_jobs(conditions: Iterable[Condition], *, protection: str | None = None
 def missing_needs(condition: Condition) -> list[str]:
     """Return what a condition needs and this machine lacks: environment variables and programs."""
     return [name for name in condition.needs if not (os.environ.get(name) or find_program(name))]
+
+
+def skip_if_impossible(condition: Condition) -> None:
+    """Skip a test whose condition needs a server that is missing."""
+    if missing := missing_needs(condition):
+        pytest.skip(f"needs {', '.join(missing)}")
+
+
+def check_row(condition: Condition) -> None:
+    """Run a condition a few times, as the test suite does, and check that it passes."""
+    skip_if_impossible(condition)
+    result = condition.run(condition.short_count)
+    assert result.passed, result
+    assert result.count > 0
 
 
 def run_job(job: Job) -> Run:

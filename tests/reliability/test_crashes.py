@@ -4,7 +4,7 @@ import pytest
 
 from tests.reliability.condition import Condition
 from tests.reliability.conditions import CRASH_CONDITIONS
-from tests.reliability.short_form import check_row
+from tests.reliability.runner import check_row
 
 
 @pytest.mark.parametrize("condition", CRASH_CONDITIONS, ids=lambda condition: condition.key)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.reliability.condition import Condition
 from tests.reliability.conditions import CONDITIONS
-from tests.reliability.short_form import skip_if_impossible
+from tests.reliability.runner import skip_if_impossible
 
 PROTECTED = [(condition, name) for condition in CONDITIONS for name in condition.protections]
 
