@@ -9,11 +9,16 @@ import pytest
 
 from gateway_async import OutcomeUnknownError, RateLimitError, TagCreate
 from gateway_async.sandbox import Sandbox
+from tests.support.waiting import PATIENCE
 
 from .operations import ENDLESS, EXECUTED, GROUPS, NOT_EXECUTED, Make, Operation
 
 # It waits for real silences, and the decision table is tried on both event loops.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+
+ENDLESS_SECONDS = 30.0
+"""The time of a call whose response does not end: a third of it is for the lookup, when the other calls have ended."""
 
 
 def shown(record: Any, names: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -48,7 +53,8 @@ async def test_every_write(group: str) -> None:
     wanted: dict[tuple[str, ...], Any] = {}
 
     async def meet(fault: str, sandbox: Sandbox, options: Mapping[str, Any], makers: Sequence[Make]) -> None:
-        async with sandbox.gateway(timeout=10, **options) as gateway:  # the machine may be busy
+        seconds = ENDLESS_SECONDS if fault in ENDLESS else PATIENCE
+        async with sandbox.gateway(timeout=seconds, **options) as gateway:
             prepared = {make.__name__: await make(gateway, sandbox) for make in makers}
             async with anyio.create_task_group() as tasks:
                 for name, operation in prepared.items():

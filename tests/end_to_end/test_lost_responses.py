@@ -18,6 +18,7 @@ from gateway_async.observe import Event, OutcomeLookedUp
 from gateway_async.sandbox import Sandbox
 from tests.support.outcomes import resolved
 from tests.support.sales import NEW_CARD, sale, sale_at
+from tests.support.waiting import PATIENCE
 
 from .operations import ENDLESS, EXECUTED, NOT_EXECUTED
 
@@ -30,8 +31,8 @@ SALE = sale("once")
 async def test_sale(sandbox: Sandbox, fault: str) -> None:
     """After every fault of the first response, the caller gets the approved sale by the deadline, charged once."""
     sandbox.fault("POST /v2/transactions", fault, seconds=0.1, retry_after=0.1)  # type: ignore[arg-type]
-    async with sandbox.gateway(timeout=3 if fault in ENDLESS else 30) as gateway:
-        with anyio.fail_after(10 if fault in ENDLESS else 60):
+    async with sandbox.gateway(timeout=9 if fault in ENDLESS else PATIENCE) as gateway:
+        with anyio.fail_after(60 if fault in ENDLESS else PATIENCE):  # a byte each tenth of a second takes longer
             transaction = await gateway.transactions.create(SALE)
         assert transaction.approved
         assert (await gateway.transactions.get(transaction.id)).transaction_api_id == "once"

@@ -261,7 +261,7 @@ async def test_lost_calls(sandbox: Sandbox, path: Path, name: str) -> None:
         payment, plan = await gateway.transactions.create(sale()), await gateway.recurrings.create(new)
     sandbox.fault(write, "close_after_commit")
     sandbox.fault(lookup, "error_before_commit", nth=nth, times=1000)
-    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=5, **options) as gateway:
+    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=PATIENCE, **options) as gateway:
         with pytest.raises(OutcomeUnknownError):
             await call(gateway, {"payment": payment, "plan": plan, "new": new})
     sandbox.clear_faults()
