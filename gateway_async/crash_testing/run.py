@@ -69,7 +69,7 @@ class ScenarioRun:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether `prepare` was given, so that the scenario may fail with a gateway error."""
+        """Whether `prepare` was given: then the scenario may fail with a gateway error."""
         return self._prepare is not None
 
     async def prepare_sandbox(self, *, fault_free: bool = False) -> None:

@@ -60,7 +60,7 @@ class Paylink(Record):
     delivery_method: DeliveryMethod | None = None
     """How the gateway sends the link: 0 not at all, 1 email, 2 text message, 3 both."""
     paylink_action: PaylinkAction | None = None
-    """The effect of the payment: `sale` or `auth-only`, also seen as `authonly`."""
+    """The effect of the payment: `sale` or `auth-only`, which some responses write as `authonly`."""
     display_product_transaction_receipt_details: bool | None = None
     """Whether the customer sees the receipt's details after the payment."""
     display_billing_fields: bool | None = None

@@ -1,6 +1,6 @@
 """The ASGI application: request routing and error responses.
 
-Paths are matched while they are still percent-encoded, so that an integrator id may contain any
+Paths are matched while they are still percent-encoded, so an integrator id may contain any
 character. A trailing slash is optional.
 """
 

@@ -66,7 +66,7 @@ class GatewayPayment:
         key: the gateway's id, masked as in a ledger.
         api_key: the integrator id, masked as in a ledger.
         location_key: the location, masked as in a ledger.
-        is_masked: whether masking changed the integrator id, so that another one may look the same.
+        is_masked: whether masking changed the integrator id, so another one may look the same.
         amounts: the amounts as texts with two decimals, by field.
     """
 
