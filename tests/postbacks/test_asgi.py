@@ -53,16 +53,20 @@ async def test_pieces() -> None:
     ]
 
 
-async def test_a_refusal_has_headers_and_its_length_in_bytes() -> None:
+async def test_refusals() -> None:
+    """A refusal has headers and its length in bytes; HEAD gets no body, and credentials that come twice are missing."""
     start, body = await answered(receiver().asgi, http_scope(headers={}))
     assert (start["status"], int(dict(start["headers"])[b"content-length"])) == (401, len(body["body"]))
     assert dict(start["headers"])[b"www-authenticate"].startswith(b"Basic ")
-
-
-async def test_head() -> None:
-    """HEAD gets a 405 without a body, with the length that another method's response would have."""
     start, body = await answered(receiver().asgi, http_scope("HEAD"))
     assert (start["status"], dict(start["headers"])[b"allow"], body["body"]) == (405, b"POST", b"")
+    for headers, status in (
+        ([(b"authorization", b"Basic eDp5")], 401),
+        ([(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")], 204),  # not text
+    ):
+        scope = http_scope()
+        scope["headers"] += headers
+        assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == status
 
 
 async def test_disconnect() -> None:
@@ -70,20 +74,6 @@ async def test_disconnect() -> None:
     shop, received = recording_receiver()
     assert await answered(shop.asgi, http_scope(), part(form(), more=True), {"type": "http.disconnect"}) == []
     assert received == []
-
-
-async def test_repeated_credentials() -> None:
-    """Two Authorization headers count as missing: one may not hide behind the other."""
-    scope = http_scope()
-    scope["headers"] += [(b"authorization", b"Basic eDp5")]
-    assert (await answered(receiver().asgi, scope))[0]["status"] == 401
-
-
-async def test_header_bytes() -> None:
-    """A header that is not text does not raise an error in the server."""
-    scope = http_scope()
-    scope["headers"] += [(b"x-\xff", b"\x00\xff"), (b"content-type", b"\xe9")]
-    assert (await answered(receiver().asgi, scope, part(form())))[0]["status"] == 204
 
 
 async def test_stored_postbacks_are_handled_while_the_server_runs(tmp_path: Path) -> None:
@@ -111,13 +101,11 @@ async def test_stored_postbacks_are_handled_while_the_server_runs(tmp_path: Path
     assert len(received) == 1
 
 
-async def test_an_unknown_scope_is_an_error() -> None:
+async def test_other_scopes() -> None:
+    """A websocket is closed before it is accepted, and an unknown scope is an error."""
+    assert await answered(receiver().asgi, {"type": "websocket"}) == [{"type": "websocket.close", "code": 1003}]
     with pytest.raises(RuntimeError, match="unsupported ASGI scope type: telegrams"):
         await answered(receiver().asgi, {"type": "telegrams"})
-
-
-async def test_a_websocket_is_closed_before_it_is_accepted() -> None:
-    assert await answered(receiver().asgi, {"type": "websocket"}) == [{"type": "websocket.close", "code": 1003}]
 
 
 # --- in applications
