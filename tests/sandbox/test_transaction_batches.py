@@ -172,16 +172,17 @@ def test_failed_settlement(shop: Shop) -> None:
     assert settled(shop, voided["transaction_batch_id"])["processing_status_id"] == 2
 
 
-def test_midnight(shop: Shop, sandbox: Sandbox) -> None:
-    """Open batches settle at midnight UTC; a batch with 6.30 needs a second one."""
+def test_midnight(shop: Shop, neighbor: Shop, sandbox: Sandbox) -> None:
+    """All open batches settle at midnight UTC; a batch with 6.30 needs a second one."""
     sandbox.set_clock(MORNING)
-    sale = shop.paid()
+    sale, theirs = shop.paid(), neighbor.paid()
     sandbox.advance(14 * 60 * 60)
     assert again(shop, sale)["status_id"] == 101
     sandbox.advance(DAY - 14 * 60 * 60)
     [batch] = batches(shop)
     assert (batch["processing_status_id"], batch["batch_close_ts"]) == (2, MORNING + 15 * 60 * 60)
-    assert again(shop, sale)["settle_date"] == "2099-03-12"
+    for client, paid in ((shop, sale), (neighbor, theirs)):
+        assert again(client, paid)["settle_date"] == "2099-03-12"
     trouble = shop.paid("6.30")
     sandbox.advance(DAY)
     assert again(shop, trouble)["status_id"] == 101
