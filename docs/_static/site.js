@@ -14,7 +14,7 @@ addEventListener("DOMContentLoaded", openField);
 
 /* On a phone, two columns or short texts become narrow. A table that is still too wide becomes a list of cards, unless
    it has figures, which are compared in columns: it scrolls. */
-const LONG_TEXT = 50;
+const LONG_TEXT = 60;
 const phone = matchMedia("(max-width: 46em)");
 const arrangeTables = () => {
   for (const box of document.querySelectorAll(".table-wrapper")) {
