@@ -130,6 +130,9 @@ def test_wrong_response(shop: Shop, sandbox: Sandbox) -> None:
     assert swapped["transaction_api_id"] != "t1"
     assert (swapped["transaction_amount"], swapped["last_four"]) != ("1.00", "1111")
     assert charged(sandbox) == 1
+    sandbox.fault("DELETE /v2/contacts/{id}", "wrong_response")
+    response = shop.http.delete(f"/v2/contacts/{shop.info.contact_id}")
+    assert (response.status_code, response.content) == (204, b"")
 
 
 @pytest.mark.parametrize(

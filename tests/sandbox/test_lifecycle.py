@@ -94,6 +94,7 @@ def test_stopped_sandbox() -> None:
             shown = f"{sandbox!r} {sandbox.info!r}"
             for secret in (sandbox.user_api_key, sandbox.user_hash_key, sandbox.password):
                 assert secret not in shown
+        sandbox.stop()  # without effect
 
 
 OPTIONS_SUBJECTS: list[tuple[dict[str, Any], str]] = [
