@@ -22,9 +22,8 @@ from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
-from tests.support.killed_programs import keep_intents
+from tests.support.killed_programs import ids_kept_until_killed
 from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
-from tests.support.processes import start_function
 from tests.support.sqlite_files import full_disk
 from tests.support.waiting import until
 
@@ -317,20 +316,10 @@ async def test_a_cancelled_intent_is_not_open_once_resolved(ledger: Ledger) -> N
 # --- what it survives
 
 
-def killed(store: LedgerStore, lines: int, terminal: str = "") -> list[str]:
-    """The ids that a process had kept, as it said before it was killed after so many."""
-    with start_function(keep_intents, store.source, terminal) as process:
-        said = [process.wait_for("kept ") for _ in range(lines)]
-        process.kill()
-        assert process.stdout
-        said += process.stdout.readlines()
-    return [line.split()[1] for line in said if line.startswith("kept ") and line.endswith("\n")]
-
-
 @pytest.mark.parametrize("lines", [1, 20, 333])
 def test_kill(store: LedgerStore, lines: int) -> None:
     """Every intent whose `record_intent` had returned is in the ledger, and a file is whole."""
-    kept = killed(store, lines)
+    kept = ids_kept_until_killed(store.source, lines)
     assert len(kept) >= lines
     assert set(kept) <= set(store.outcomes())
     if not store.table:
@@ -341,7 +330,7 @@ def test_kill(store: LedgerStore, lines: int) -> None:
 async def test_crash(tmp_path: Path, terminal: str) -> None:
     """The process of an orphaned intent has exited and sends nothing more; a customer at a terminal is still there."""
     store = LedgerStore("sqlite", tmp_path)
-    killed(store, 5, terminal)
+    ids_kept_until_killed(store.source, 5, terminal)
     ledger = store.ledger()
     intents = await ledger.open_intents()
     await ledger.aclose()

@@ -16,10 +16,10 @@ from gateway_async._storage import backends
 from gateway_async._storage.postgres import read_committed
 from gateway_async.ledger import store as ledger_store
 from tests.support.intents import BARE, NOON, SALE
+from tests.support.killed_programs import ids_kept_until_killed
 from tests.support.ledgers import LedgerStore, disconnect
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.waiting import PATIENCE
-from tests.test_ledger import killed
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +61,7 @@ async def test_ended_calls(store: LedgerStore) -> None:
 @postgres_only
 async def test_crash(store: LedgerStore) -> None:
     """The intents of a killed process are seen, and none counts as orphaned: no host can know that of another."""
-    killed(store, 5)
+    ids_kept_until_killed(store.source, 5)
     ledger = store.ledger()
     with anyio.fail_after(PATIENCE):
         while not (intents := await ledger.open_intents()):

@@ -16,6 +16,7 @@ from gateway_async import AsyncGateway, RedisTerminalLease, SqliteLedger, UserAp
 from gateway_async._execution import recorder
 from gateway_async.sandbox import Sandbox
 from tests.support.intents import BARE
+from tests.support.processes import start_function
 from tests.support.sales import sale_at
 
 
@@ -72,6 +73,16 @@ def keep_intents(source: str, terminal: str) -> None:
                 tasks.start_soon(keep, ledger, name)
 
     anyio.run(run)
+
+
+def ids_kept_until_killed(source: str, lines: int, terminal: str = "") -> list[str]:
+    """Kill `keep_intents` after some lines; return the ids that it said it had kept."""
+    with start_function(keep_intents, source, terminal) as process:
+        said = [process.wait_for("kept ") for _ in range(lines)]
+        process.kill()
+        assert process.stdout
+        said += process.stdout.readlines()
+    return [line.split()[1] for line in said if line.startswith("kept ") and line.endswith("\n")]
 
 
 def gateway_of(facts: Mapping[str, str], **options: Any) -> AsyncGateway:
