@@ -352,6 +352,8 @@ def skip_reason(block: Block) -> str:
         return f"install {', '.join(missing)}"
     if "benchmarks" in block.text and not find_spec("openai"):
         return "pip install -e '.[benchmarks]'"
+    if re.search(r"\bnox\b", block.text) and not find_spec("nox"):
+        return "pip install -e '.[dev]'"
     if not POSTGRES and uses_database(block):
         return "set GATEWAY_TEST_POSTGRES=postgresql://postgres@127.0.0.1:5432/test"
     if not REDIS and "redis://" in block.text:

@@ -7,7 +7,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from sphinx.util.inventory import InventoryFile
 
 from gateway_async.upgrade import CHANGES, NameKind
 
@@ -92,6 +91,8 @@ def test_older_addresses(pages: dict[Path, str]) -> None:
     page = next(text for path, text in pages.items() if path.match("api/transactions.html"))
     names = ("resources.transactions.Transactions.create", "resources.transactions.Transactions", "Transaction.tax")
     assert [name for name in names if f'id="gateway_async.{name}"' not in page] == []
+    from sphinx.util.inventory import InventoryFile  # not installed with the extra `tests` alone
+
     inventory = InventoryFile.loads(Path(str(SITE), "objects.inv").read_bytes(), uri="").data
     known = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
     assert {f"gateway_async.{name}" for name in names} | {"gateway.transactions.create"} <= known
