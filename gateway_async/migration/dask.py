@@ -32,7 +32,7 @@ from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.migration.sources.files import shards as shards_of
-from gateway_async.migration.stop import closing, describe_cap, run_beside
+from gateway_async.migration.stop import StopSignal, closing, describe_cap, run_beside
 from gateway_async.observe import logger
 
 _FIRST_WORKER_SECONDS: Final = 30
@@ -45,6 +45,8 @@ _SHARDS_PER_THREAD: Final = 2
 
 _MAX_GIVEN_UP: Final = 10
 _MAX_PAUSE: Final = 30
+_MAX_READERS: Final = 4
+"""Shards whose rows are read again at a time."""
 
 
 async def migrate_vaults_dask(
@@ -178,7 +180,7 @@ async def _connect(scheduler: Any) -> AsyncIterator[Any]:
             raise InvalidRequestError(f"scheduler: no worker connected within {_FIRST_WORKER_SECONDS} s") from None
         yield client
     finally:
-        with anyio.CancelScope(shield=True), suppress(OSError, TimeoutError):
+        with anyio.CancelScope(shield=True), suppress(Exception):  # it would replace the caller's error
             await client.close(timeout=_RESPONSE_SECONDS)
 
 
@@ -239,8 +241,11 @@ class _Coordinator:
     on_progress: Callable[[Report], object] | None
     _id: str = attrs.field(factory=lambda: token_hex(8))
     _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
-    _shards_scope: anyio.CancelScope = attrs.field(factory=anyio.CancelScope)
-    _at_cap: dict[Shard, ShardResult | None] = attrs.field(factory=dict)
+    _readers: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(_MAX_READERS))
+    _stop_signal: StopSignal = attrs.field(default=attrs.Factory(lambda self: StopSignal(self.report), takes_self=True))
+    _waiting_scopes: set[anyio.CancelScope] = attrs.field(factory=set)
+    _held_back: list[Shard] = attrs.field(factory=list)
+    _unreported: dict[Shard, ShardResult] = attrs.field(factory=dict)
     _running: dict[int, Report] = attrs.field(factory=dict)
     _ended: dict[int, Report] = attrs.field(factory=dict)
     _failures: list[Report] = attrs.field(factory=list)
@@ -261,8 +266,7 @@ class _Coordinator:
         self.client.subscribe_topic(self._id, self._receive_progress)
         try:
             async with run_beside(self._tick_often, partial(update_totals_often, report, self.journal)):
-                with self._shards_scope:
-                    await self._run_shards(shards)
+                await self._run_shards(shards)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
@@ -270,7 +274,7 @@ class _Coordinator:
         finally:
             report.ended_at = datetime.now(UTC)
         if self._given_up:
-            self._stop("; ".join(self._given_up))
+            self._stop_signal.set("; ".join(self._given_up))
         if not report.stopped:
             with suppress(JournalError):
                 await self.journal.finish()
@@ -279,19 +283,19 @@ class _Coordinator:
         return report
 
     async def _run_shards(self, shards: Sequence[Shard]) -> None:
-        """Run all shards. Those at the cap run again when the others have ended, with what they have given back."""
+        """Run all shards. Those held back run again when the others have ended, with what they have given back."""
         while shards and not self.report.stopped:
-            self._at_cap.clear()
+            self._held_back = []
             async with anyio.create_task_group() as tasks:
                 for shard in shards:
                     tasks.start_soon(self._run_shard, shard)
-            shards = [*self._at_cap]
+            shards = self._held_back
             if shards and not self.report.stopped and not await self._can_reserve():
                 await update_totals(self.report, self.journal)
                 self._update_report()
                 self.report.at_cap = not self._given_up
-                self._stop("; ".join(self._given_up) or describe_cap(self.report, self.job.max_rows or 0))
-        for shard, result in self._at_cap.items():
+                self._stop_signal.set("; ".join(self._given_up) or describe_cap(self.report, self.job.max_rows or 0))
+        for shard, result in self._unreported.items():
             await self._report_rows(shard, result)
 
     async def _can_reserve(self) -> bool:
@@ -304,55 +308,73 @@ class _Coordinator:
         async with self._slots:
             if self.report.stopped:
                 return
-            if self._at_cap:
-                self._at_cap[shard] = None
+            if self._held_back:  # another shard is at the cap
+                self._held_back.append(shard)
                 return
-            result = await self._run_with_retries(shard)
+            result = await self._run_counted(shard)
         if result is None:
             return
         if result.report.at_cap:
-            self._at_cap[shard] = result
+            self._held_back.append(shard)
+            self._unreported[shard] = result
             return
         if result.report.stopped:
-            self._stop(result.report.stopped)
+            self._stop_signal.set(result.report.stopped)
+        self._unreported.pop(shard, None)
         await self._report_rows(shard, result)
 
-    async def _run_with_retries(self, shard: Shard) -> ShardResult | None:
-        """Run a shard on a worker. Return None if it is given up."""
-        if earlier := self._ended.pop(shard.start, None):  # its rows are skipped or counted again, its failures are not
+    async def _run_counted(self, shard: Shard) -> ShardResult | None:
+        """Run a shard, and count its rows once, also if it has run before. Return None if it has no result."""
+        earlier = self._ended.pop(shard.start, None)
+        if earlier:  # its rows are skipped or counted again, its failures are not
             self._failures.append(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
+        result = await self._run_with_retries(shard)
+        if result:
+            self._ended[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
+        elif earlier:
+            self._ended[shard.start] = attrs.evolve(earlier, failed_attempts=0, failures={})
+        return result
+
+    async def _run_with_retries(self, shard: Shard) -> ShardResult | None:
+        """Run a shard on a worker. Return None if it is given up, or if no worker is left when the migration stops."""
         problem = ""
         for attempt in range(self.retries + 1):
-            self._running[shard.start] = Report()
             try:
-                result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
+                return await self._run_on_worker(shard)
             except Exception as error:  # noqa: BLE001  any failure of the worker
                 problem = describe_error(error)
-            else:
-                self._ended[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
-                return result
-            finally:
-                del self._running[shard.start]
-            if self.report.stopped or attempt == self.retries:
+            if attempt < self.retries and not self.report.stopped:
+                logger.warning("shard failed, it is retried: %r: %s", shard, problem)
+                await self._stop_signal.sleep(min(2**attempt, _MAX_PAUSE))
+            if self.report.stopped:
                 break
-            logger.warning("shard failed, it is retried: %r: %s", shard, problem)
-            await anyio.sleep(min(2**attempt, _MAX_PAUSE))
         self._given_up.append(f"{shard!r} was given up: {problem}")
         if len(self._given_up) >= _MAX_GIVEN_UP:
-            self._stop(self._given_up[-1])
+            self._stop_signal.set(self._given_up[-1])
         return None
 
-    async def _report_rows(self, shard: Shard, result: ShardResult | None) -> None:
+    async def _run_on_worker(self, shard: Shard) -> ShardResult | None:
+        """Run a shard once. Return None if no worker is left when the migration stops."""
+        self._running[shard.start] = Report()
+        with anyio.CancelScope() as waiting:
+            self._waiting_scopes.add(waiting)
+            try:
+                result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
+                return result
+            finally:
+                self._waiting_scopes.discard(waiting)
+                del self._running[shard.start]
+        return None
+
+    async def _report_rows(self, shard: Shard, result: ShardResult) -> None:
         """Report the rows of a shard that are not stored. They are read again, as workers return no rows."""
-        if self.on_row and result and result.results:
-            by_line = {row_result.line: row_result for row_result in result.results}
+        if not (self.on_row and result.results):
+            return
+        by_line = {row_result.line: row_result for row_result in result.results}
+        async with self._readers:
             async for row in self.job.rows_of(shard):
                 if row_result := by_line.pop(row.line, None):
                     self.on_row(row, row_result)
-
-    def _stop(self, reason: str) -> None:
-        """Start no more shards. The first reason counts."""
-        self.report.stopped = self.report.stopped or reason
 
     def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
         _, message = event
@@ -360,7 +382,7 @@ class _Coordinator:
             self._running[message["shard"]] = Report(**message["report"])
 
     async def _stop_workers(self) -> None:
-        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):  # a lost scheduler raises any error
             await self.client.run(stop_shards, self._id, on_error="ignore")
 
     async def _tick_often(self) -> None:
@@ -369,21 +391,23 @@ class _Coordinator:
             await self._count_threads()
             self._update_report()
             if self.stop_when and (reason := self.stop_when(self.report)):
-                self._stop(reason)
+                self._stop_signal.set(reason)
             if self.report.stopped:
                 await self._stop_workers()  # also those that connected later
                 if not self._threads:
-                    self._shards_scope.cancel()
+                    for scope in self._waiting_scopes:
+                        scope.cancel()
             await anyio.sleep(_TICK_SECONDS)
 
     async def _count_threads(self) -> None:
-        self._threads = 0  # also if the scheduler does not respond
-        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(OSError):
-            self._threads = sum((await self.client.nthreads()).values())
+        threads = 0  # also if the scheduler does not respond, or is lost, which raises any error
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):
+            threads = sum((await self.client.nthreads()).values())
+        self._threads = threads
         if self._threads:
             self._last_worker_at = anyio.current_time()
         elif anyio.current_time() - self._last_worker_at > self.job.give_up_after:
-            self._stop(f"no worker was connected for {self.job.give_up_after:g} s")
+            self._stop_signal.set(f"no worker was connected for {self.job.give_up_after:g} s")
         self._slots.total_tokens = max(1, self._threads * _SHARDS_PER_THREAD)
 
     def _update_report(self) -> None:
