@@ -32,7 +32,7 @@ async def gateway_context(app: web.Application) -> AsyncIterator[None]:
 async def sell(request: web.Request) -> web.Response:
     """Charge a card for an order: `{"order": "1001", "amount": "12.50", "card": "an account vault's id"}`.
 
-    In a shop of yours the amount comes from your own order, not from the customer.
+    In your shop, the amount comes from your own order, not from the customer.
     """
     try:
         sale = await request.json()

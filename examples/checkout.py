@@ -12,7 +12,7 @@ import gateway_async as ga
 
 logger = logging.getLogger("uvicorn.error.checkout")
 
-# In a shop of yours, a table of the database.
+# In your shop, this is a table of the database.
 TOTALS = {
     "1001": Decimal("12.50"),
     "1002": Decimal("40.00"),
@@ -144,5 +144,5 @@ async def explain(_: Request, error: Exception) -> JSONResponse:
             # The shop is configured wrongly.
             return JSONResponse({"status": "not possible"}, 500)
         case _:
-            # Sent again, the same request finds out.
+            # Sending the same request again finds out.
             return JSONResponse({"status": "not known yet"}, 202)

@@ -36,7 +36,7 @@ app.mount("/postbacks", orders.receiver.asgi)
 
 
 class Sale(BaseModel):
-    """A sale to charge. In a shop of yours the amount comes from your own order, not from the customer."""
+    """A sale to charge. In your shop, the amount comes from your own order, not from the customer."""
 
     order: str
     amount: Decimal

@@ -48,7 +48,7 @@ def read_examples(page: str) -> PageExamples:
 
 
 def _as_details(block: re.Match[str]) -> str:
-    opening = '<details class="fields"><summary>The program that makes them</summary>'
+    opening = '<details class="fields"><summary>What they start with</summary>'
     return f"{opening}\n\n{block[0]}\n\n</details>"
 
 

@@ -98,7 +98,7 @@ OF_THE_CLIENT: Final = 3
 
 INTRODUCTION: Final = (
     "The tests run the examples on this page. Each begins with a new "
-    "[sandbox](sandbox.md), `sandbox`, an open client of it, `gateway`, and a stored "
+    "[sandbox](sandbox.md), `sandbox`, an open client, `gateway`, and a stored "
     "Visa card, `card`."
 )
 

@@ -5,8 +5,8 @@ const openField = () => {
   const table = field?.closest("details");
   if (table && !table.open) {
     table.open = true;
-    reachScrolling(); // which changes heights
-    field.scrollIntoView();
+    reachScrolling();
+    returnToTarget();
   }
 };
 addEventListener("hashchange", openField);
@@ -38,7 +38,14 @@ const reachScrolling = () => {
     else box.removeAttribute("tabindex");
   }
 };
-addEventListener("load", reachScrolling);
+/* The browser scrolls to the element of the address before tables change their heights. */
+const returnToTarget = () => {
+  document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView({ behavior: "instant" });
+};
+addEventListener("load", () => {
+  reachScrolling();
+  returnToTarget();
+});
 document.addEventListener("load", reachScrolling, true); // of a picture, which may come later
 addEventListener("resize", reachScrolling);
 document.addEventListener("toggle", reachScrolling, true);

@@ -136,6 +136,14 @@ async def test_result_order(visitor: Visitor) -> None:
     assert results.index("Payments") < results.index("gateway.transactions.refund") < min(fields, default=999)
 
 
+@pytest.mark.parametrize("visitor", [PHONE], indirect=True, ids=["375 px"])
+async def test_section_link(visitor: Visitor) -> None:
+    """The address of a section shows it, although tables above it have become cards."""
+    page = await visitor.open("/guides/operations.html#after-a-crash")
+    is_at_top = "() => document.getElementById('after-a-crash').getBoundingClientRect().top < 200"
+    await page.wait_for_function(is_at_top)
+
+
 async def test_field_link(visitor: Visitor) -> None:
     """The address of a field opens the table that has it."""
     page = await visitor.open("/reference/api/transactions.html#gateway_async.Transaction.auth_amount")
