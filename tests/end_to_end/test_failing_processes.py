@@ -10,7 +10,7 @@ from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of
 from tests.support.processes import run_python
 
-from .operations import NOT_EXECUTED
+from .struck_writes import NOT_EXECUTED
 
 PROGRAM = str(Path(__file__).parents[1] / "support" / "failing_process.py")
 SELL, FIND = "POST /v2/transactions", "GET /v2/transactions/{id}"

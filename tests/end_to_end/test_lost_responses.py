@@ -20,7 +20,7 @@ from tests.support.outcomes import resolved
 from tests.support.sales import NEW_CARD, sale, sale_at
 from tests.support.waiting import PATIENCE
 
-from .operations import ENDLESS, EXECUTED, NOT_EXECUTED
+from .struck_writes import ENDLESS, EXECUTED, NOT_EXECUTED
 
 pytestmark = pytest.mark.anyio
 
