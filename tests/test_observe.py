@@ -71,7 +71,7 @@ SENTENCES: list[tuple[type[Event], dict[str, Any], int, str]] = [
         AttemptFailed,
         {"attempt": 2, "error": LOST, "next_step": NextStep.LOOK_UP},
         logging.WARNING,
-        f" attempt 2 failed, next: look up: {LOST}",
+        " attempt 2 failed, next: look up: POST /v2/transactions: the connection was lost: reset",
     ),
     (
         AttemptFailed,
@@ -91,7 +91,7 @@ SENTENCES: list[tuple[type[Event], dict[str, Any], int, str]] = [
         OutcomeLookedUp,
         {"outcome": LookupOutcome.UNKNOWN, "error": LOST},
         logging.ERROR,
-        f" looked up: unknown: {LOST}",
+        " looked up: unknown: POST /v2/transactions: the connection was lost: reset",
     ),
     (
         LeaseRenewalFailed,

@@ -95,11 +95,12 @@ def test_payment_amount(raw_client: RawClient) -> None:
         fields["action"] = action
         fields |= {"auth_code": "987654"} if action == "force" else {}
         (problem,) = problems(TransactionCreate(**fields))
-        assert problem.startswith("transaction_amount: ")
-        assert {*raw_client.post("/v2/transactions", "transaction", fields).json()["errors"]} == {"transaction_amount"}
-        assert problems(TransactionCreate(**fields | AMOUNT)) == []
+        assert problem.startswith("transaction_amount: "), action
+        response = raw_client.post("/v2/transactions", "transaction", fields)
+        assert {*response.json()["errors"]} == {"transaction_amount"}, action
+        assert problems(TransactionCreate(**fields | AMOUNT)) == [], action
         made = raw_client.made("/v2/transactions", "transaction", **fields | AMOUNT)
-        assert (made["auth_code"] == "987654") == (action == "force")
+        assert (made["auth_code"] == "987654") == (action == "force"), action
     assert problems(TransactionCreate(action="avsonly", **card)) == []
     assert problems(TransactionCreate(action="refund", **card)) == []
     assert problems(TransactionCreate(action="force", **card | AMOUNT)) == [
@@ -110,7 +111,8 @@ def test_payment_amount(raw_client: RawClient) -> None:
         (card | AMOUNT | {"action": "force"}, "auth_code"),
     ]
     for fields, name in incomplete:
-        assert {*raw_client.post("/v2/transactions", "transaction", fields).json()["errors"]} == {name}
+        response = raw_client.post("/v2/transactions", "transaction", fields)
+        assert {*response.json()["errors"]} == {name}, fields
 
 
 def test_refunded_sale(side: Side) -> None:

@@ -130,8 +130,8 @@ def july(sandbox: Sandbox, raw_client: RawClient) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("july")
-def test_expiring_months(raw_client: RawClient) -> None:
-    """The months until an expiry count from the current one; a bank account has none."""
+def test_expiring_months(raw_client: RawClient, sandbox: Sandbox) -> None:
+    """The months until an expiry count from the current one, also after the clock moved; a bank account has none."""
     months = {raw_client.vault(exp_date=expiry)["id"]: left for expiry, left in EXPIRY.items()}
     bank = {"payment_method": "ach", "account_number": "100020003000", "routing": "072000326", "is_company": 0}
     raw_client.vault(**bank, account_type="checking", account_holder_name="Ada", exp_date=...)
@@ -142,3 +142,6 @@ def test_expiring_months(raw_client: RawClient) -> None:
     assert [vault["expiring_in_months"] for vault in listed] == [13, 6, 0, 0, None]
     some = raw_client.http.get("/v2/accountvaults", params={"expiring_in_months": "6,13"}).json()["accountvaults"]
     assert len(some) == 2
+    sandbox.advance(31 * 24 * 60 * 60)
+    moved = raw_client.http.get("/v2/accountvaults", params={"sort": "-expiring_in_months"}).json()["accountvaults"]
+    assert [vault["expiring_in_months"] for vault in moved] == [12, 5, 0, 0, None]

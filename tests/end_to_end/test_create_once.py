@@ -173,6 +173,16 @@ async def test_terminal(sandbox_by_hand: Sandbox) -> None:
     assert box.ledger()["charged"] == {"till-1": 1}
 
 
+@pytest.mark.parametrize("fault", ["close_after_commit", "error_after_commit", "reset_before_commit", "garbage"])
+async def test_two_lost_responses(sandbox: Sandbox, fault: Any) -> None:
+    """The payment is found and charged once, also when the response to the repetition is lost."""
+    sandbox.fault("POST /v2/transactions", fault, times=2)
+    async with sandbox.gateway() as gateway:
+        first = await gateway.transactions.create_once(SALE)
+        assert (await gateway.transactions.create_once(SALE)).id == first.id
+    assert sandbox.ledger()["charged"] == {"order-1": 1}
+
+
 async def test_ledger(sandbox: Sandbox, tmp_path: Path) -> None:
     """After a lost sale, the same call of the next process finds it; nothing stays open but the first intent."""
     sandbox.fault("POST /v2/transactions", "close_after_commit")

@@ -1,10 +1,10 @@
 """A program is killed during a payment; the next one finds the outcome."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import httpx
@@ -15,9 +15,12 @@ from gateway_async import (
     AsyncGateway,
     CardVaultCreate,
     OutcomeUnknownError,
+    Recurring,
+    RecurringCreate,
     RouterAccountVaultCreate,
     SqliteLedger,
     SwipedVaultCreate,
+    Transaction,
 )
 from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
@@ -227,47 +230,83 @@ async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
 
 UNTYPED: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50", **KEYED}
 WRITE, LOOKUP = "POST /v2/transactions", "GET /v2/transactions/{id}"
-Lost = Callable[[AsyncGateway, Any], Awaitable[object]]
-LOST: dict[str, tuple[str, str, int, Lost, dict[str, Any], dict[str, Any]]] = {
-    # write, its lookup, the first one that fails, the call, options of the client, fields of the record
-    "untyped sale": (
-        WRITE, LOOKUP, 1,
+
+
+class Prepared(NamedTuple):
+    """What the lost calls may need."""
+
+    payment: Transaction
+    new: RecurringCreate
+    plan: Recurring
+
+
+class Lost(NamedTuple):
+    """A call whose response and lookups are lost.
+
+    Attributes:
+        call: makes it.
+        fields: some of the record.
+        write: its request.
+        lookup: the request of its lookup.
+        nth: the first of those requests that fails.
+        options: options of the client.
+    """
+
+    call: Callable[[AsyncGateway, Prepared], Awaitable[object]]
+    fields: Mapping[str, Any]
+    write: str = WRITE
+    lookup: str = LOOKUP
+    nth: int = 1
+    options: Mapping[str, Any] = {}
+
+
+LOST = {
+    "untyped sale": Lost(
         lambda g, _: g.resource("transactions", name="transaction", api_id="transaction_api_id").create(UNTYPED),
-        {}, {"last_four": "1111"},
+        {"last_four": "1111"},
     ),
-    "refund": (WRITE, LOOKUP, 2, lambda g, made: g.transactions.refund(made["payment"].id), {}, {"type_id": 30}),
-    "sale without a location": (
-        WRITE, "GET /v2/transactions", 1, lambda g, _: g.transactions.create(sale()),
-        {"location_id": None}, {"approved": True},
+    "refund": Lost(lambda g, made: g.transactions.refund(made.payment.id), {"type_id": 30}, nth=2),
+    "sale without a location": Lost(
+        lambda g, _: g.transactions.create(sale()),
+        {"approved": True},
+        lookup="GET /v2/transactions",
+        options={"location_id": None},
     ),
-    "skipped charge": (
-        "POST /v2/recurrings/{id}/skipPayment", "GET /v2/recurrings/{id}", 2,
-        lambda g, made: g.recurrings.skip(made["plan"].id), {}, {"next_run_date": date(2031, 3, 23)},
+    "skipped charge": Lost(
+        lambda g, made: g.recurrings.skip(made.plan.id),
+        {"next_run_date": date(2031, 3, 23)},
+        write="POST /v2/recurrings/{id}/skipPayment",
+        lookup="GET /v2/recurrings/{id}",
+        nth=2,
     ),
-    "recurring payment plan": (
-        "POST /v2/recurrings", "GET /v2/recurrings", 2, lambda g, made: g.recurrings.create(made["new"]),
-        {}, {"next_run_date": date(2031, 2, 23)},
+    "recurring payment plan": Lost(
+        lambda g, made: g.recurrings.create(made.new),
+        {"next_run_date": date(2031, 2, 23)},
+        write="POST /v2/recurrings",
+        lookup="GET /v2/recurrings",
+        nth=2,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LOST)
 async def test_lost_calls(sandbox: Sandbox, path: Path, name: str) -> None:
-    """The next program finds the record of a call whose response and lookups are lost; then nothing is open."""
-    write, lookup, nth, call, options, fields = LOST[name]
+    """The next program finds the record of the call, whose card was not written; then nothing is open."""
+    lost = LOST[name]
     async with sandbox.gateway() as gateway:
         vault = await gateway.account_vaults.create(NEW_CARD)
         new = monthly(account_vault_id=vault.id)
-        payment, plan = await gateway.transactions.create(sale()), await gateway.recurrings.create(new)
-    sandbox.fault(write, "close_after_commit")
-    sandbox.fault(lookup, "error_before_commit", nth=nth, times=1000)
-    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=PATIENCE, **options) as gateway:
+        made = Prepared(await gateway.transactions.create(sale()), new, await gateway.recurrings.create(new))
+    sandbox.fault(lost.write, "close_after_commit")
+    sandbox.fault(lost.lookup, "error_before_commit", nth=lost.nth, times=1000)
+    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=PATIENCE, **lost.options) as gateway:
         with pytest.raises(OutcomeUnknownError):
-            await call(gateway, {"payment": payment, "plan": plan, "new": new})
+            await lost.call(gateway, made)
+    assert CARD.encode() not in content(path)
     sandbox.clear_faults()
-    async with sandbox.gateway(ledger=SqliteLedger(path), **options) as gateway:
+    async with sandbox.gateway(ledger=SqliteLedger(path), **lost.options) as gateway:
         (recovered,) = await gateway.recover(wait=0)
         assert await gateway.recover(wait=0) == []
     assert recovered.outcome == "found"
-    assert (recovered.record.id in (payment.id, plan.id)) is (name == "skipped charge")
-    assert {field: getattr(recovered.record, field) for field in fields} == fields
+    assert (recovered.record.id in (made.payment.id, made.plan.id)) is (name == "skipped charge")
+    assert {field: getattr(recovered.record, field) for field in lost.fields} == lost.fields

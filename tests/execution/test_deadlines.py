@@ -98,6 +98,7 @@ async def test_lost_terminal_call() -> None:
     async with script.gateway() as gateway:
         error = await error_of(sell_at_terminal(gateway), OutcomeUnknownError)
         assert script.methods.count("POST") == 1
+        assert {lookup.url.path for lookup in script.asked[1:]} == {"/v2/transactions/mine"}
         assert 9 <= trio.current_time() <= 10
         await error_of(error.resolve(), OutcomeUnknownError)
         assert trio.current_time() <= 45

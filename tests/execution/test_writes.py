@@ -184,7 +184,7 @@ REQUESTS = [
          (RateLimitError, {"retry_after": 3600, "__cause__": None}), "GET",
          get=[httpx.Response(429, headers={"retry-after": "3600"})], ends=0),
     case("a gateway that is down says nothing, so nothing is sent again", sell, OutcomeUnknownError, "POST GET",
-         post=[LOST], get=[httpx.Response(500)]),
+         post=[LOST], get=[httpx.Response(500)], options={"max_attempts": 4}, gets=4),
     case("a mismatch that the lookup leaves open is unknown and mismatched", sell, MismatchedReplyError, "POST GET",
          post=[SWAPPED], get=[SWAPPED]),
     case("a sale with an unreadable date is accepted", sell, {"approved": True, "created_ts": None}, "POST",

@@ -31,7 +31,7 @@ def test_refused_peers() -> None:
     for peer, reason in reasons.items():
         with pytest.raises(PostbackRefusedError, match=reason) as caught:
             AllowedNetworks(GATEWAY).check(peer)
-        assert caught.value.status_code == 403
+        assert caught.value.status_code == 403, peer
 
 
 def test_invalid_network() -> None:
@@ -76,7 +76,7 @@ def test_limit() -> None:
     assert allowed(limit, 1000) == 5
     for now, count in ((0.4, 2), (1000, 5), (1001, 5)):
         clock.now = now
-        assert allowed(limit, 20) == count
+        assert allowed(limit, 20) == count, now
     assert allowed(RateLimit(None), 10_000) == 10_000
 
 

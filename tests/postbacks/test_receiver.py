@@ -1,6 +1,7 @@
 """`PostbackReceiver`: its responses, the handlers that it calls, and their order."""
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -94,8 +95,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 async def test_wrong_arguments() -> None:
     """Anyone could send postbacks without credentials, and with no handler at once nothing would be handled."""
     for options, problem in MISTAKES:
-        with pytest.raises(InvalidRequestError, match=problem):
+        with pytest.raises(InvalidRequestError) as refused:
             PostbackReceiver(**options)
+        assert re.search(problem, str(refused.value)), options
     with pytest.raises(InvalidRequestError) as caught:
         PostbackReceiver("us:er", PASSWORD, max_bytes=0, inbox="inbox.db", allowed_networks=["nowhere"])  # type: ignore[arg-type]
     assert [*caught.value.fields] == ["max_bytes", "allowed_networks", "username", "inbox"]

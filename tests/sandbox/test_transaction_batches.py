@@ -247,7 +247,7 @@ FILTERS: list[tuple[Record, list[int]]] = [
 def test_filters(shop: Shop) -> None:
     """Batches are found by status, number, merchant account and both times, named or custom."""
     for query, found in FILTERS:
-        assert numbers(shop, **query) == found
+        assert numbers(shop, **query) == found, query
 
 
 def test_a_page_of_batches_has_fifteen(shop: Shop) -> None:
@@ -326,6 +326,13 @@ def test_states(shop: Shop, sandbox: Sandbox) -> None:
             sandbox.reset()
     with pytest.raises(InvalidRequestError, match=r"^nothing was sent: transactionbatch nowhere: not found\."):
         sandbox.process_batch("nowhere", 5)
+
+
+def test_closing_time(shop: Shop, sandbox: Sandbox) -> None:
+    """It stays the same when the processor settles the batch later."""
+    closed = sandbox.process_batch(shop.paid()["transaction_batch_id"], 5)
+    sandbox.advance(60)
+    assert sandbox.process_batch(closed["id"], 2)["batch_close_ts"] == closed["batch_close_ts"]
 
 
 def test_moved_payment(shop: Shop, sandbox: Sandbox) -> None:

@@ -117,6 +117,7 @@ class Case:
         requests: the methods of all requests; lookups in a row count as one GET.
         options: options of the client.
         ends: the second at which the call ends, in virtual time.
+        gets: how many GETs there are.
     """
 
     verb: Verb[Any]
@@ -125,6 +126,7 @@ class Case:
     requests: str
     options: dict[str, Any]
     ends: float | None
+    gets: int | None
 
     async def check(self) -> None:
         """Make the call, and compare the fields of its result or error, and what was sent."""
@@ -138,6 +140,7 @@ class Case:
         assert {name: getattr(found, name) for name in fields} == fields
         assert re.sub("GET( GET)+", "GET", " ".join(script.methods)) == self.requests
         assert len({request.content for request in script.asked if request.method != "GET"}) <= 1, "a repeat differs"
+        assert self.gets in (None, script.methods.count("GET")), script.methods
         assert self.ends in (None, anyio.current_time()), anyio.current_time()
 
 
@@ -149,10 +152,11 @@ def case(
     *,
     options: dict[str, Any] | None = None,
     ends: float | None = None,
+    gets: int | None = None,
     **responses: list[ScriptedResponse],
 ) -> Any:
     """Return a `Case` as the parameter of a test."""
-    return pytest.param(Case(verb, responses, outcome, requests, options or {}, ends), id=sentence)
+    return pytest.param(Case(verb, responses, outcome, requests, options or {}, ends, gets), id=sentence)
 
 
 async def error_of(call: Awaitable[object], kind: type[ErrorT], *, match: str | None = None) -> ErrorT:
