@@ -157,8 +157,8 @@ async def test_endless_responses() -> None:
     await check(ONE_FOR_EACH_LOOKUP, ENDLESS, ENDLESS_SECONDS)
 
 
-async def test_no_fault_is_missing() -> None:
-    """Without `refuse`: `test_outcomes_of_writes` has requests that do not arrive."""
+async def test_fault_groups() -> None:
+    """They miss no fault but `refuse`, whose requests do not arrive."""
     assert {*EXECUTED, *NOT_EXECUTED, *ENDLESS, "refuse"} == FAULTS.keys()
 
 
