@@ -94,22 +94,19 @@ async def test_two_hundred_terminals(sandbox: Sandbox, tmp_path: Path) -> None:
     """All sales wait at the same time, show their progress, and are charged once."""
     terminals = [sandbox.add_terminal(f"Till {number}") for number in range(200)]
     results: list[list[dict[str, Any]]] = []
-    async with running(sandbox, *POINT_OF_SALE, LEDGER=str(tmp_path / "payments.db")) as process:
-        async with httpx.AsyncClient(
-            base_url=await url_of(process), limits=LIMITS, timeout=PATIENCE, trust_env=False
-        ) as tills:
+    async with point_of_sale(sandbox, tmp_path) as tills:
 
-            async def sell_one(name: str, terminal_id: str, amount: str) -> None:
-                results.append(await sell(tills, name, terminal_id, amount))
+        async def sell_one(name: str, terminal_id: str, amount: str) -> None:
+            results.append(await sell(tills, name, terminal_id, amount))
 
-            async with anyio.create_task_group() as tasks:
-                for number, terminal_id in enumerate(terminals):
-                    amount = "6.16" if number % 10 == 0 else "12.50"
-                    tasks.start_soon(sell_one, f"till-{number}", terminal_id, amount)
-            # At 8.04, the customer takes four seconds.
-            slow = await sell(tills, "slow", terminals[0], "8.04")
-            assert (await tills.put("/sales/empty", json={})).status_code == 422
-            assert (await tills.get("/sales/none/events")).status_code == 404
+        async with anyio.create_task_group() as tasks:
+            for number, terminal_id in enumerate(terminals):
+                amount = "6.16" if number % 10 == 0 else "12.50"
+                tasks.start_soon(sell_one, f"till-{number}", terminal_id, amount)
+        # At 8.04, the customer takes four seconds.
+        slow = await sell(tills, "slow", terminals[0], "8.04")
+        assert (await tills.put("/sales/empty", json={})).status_code == 422
+        assert (await tills.get("/sales/none/events")).status_code == 404
     assert sorted(events[-1]["result"] for events in results) == ["approved"] * 180 + ["declined"] * 20
     assert "at the terminal" in {event.get("state") for event in slow}
     assert set(sandbox.ledger()["charged"].values()) <= {0, 1}
