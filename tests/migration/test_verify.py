@@ -8,10 +8,12 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async import AsyncGateway, AuthenticationError, CardVaultCreate, InvalidRequestError
+from gateway_async import AsyncGateway, AuthenticationError, CardVaultCreate, InvalidRequestError, JournalError
 from gateway_async.migration import Finding, Totals, VaultRow, Verdict, Verification, migrate_vaults, verify_vaults
 from gateway_async.models.account_vaults import AccountVaultUpdate
 from gateway_async.sandbox import Sandbox
+
+from .journals import MemoryJournal
 
 pytestmark = pytest.mark.anyio
 
@@ -213,3 +215,12 @@ async def test_a_journal_of_an_earlier_version_is_verified(
     await migrate_vaults(gateway, [VaultRow(key="1001.0", request=card)], journal=journal)
     rows = [VaultRow(key="1001", former_key="1001.0", request=card)]
     assert (await verify_vaults(gateway, journal=journal, rows=rows)).good
+
+
+@pytest.mark.parametrize("is_in_the_input", [True, False])
+async def test_an_entry_of_wrong_types_is_named(sandbox: Sandbox, gateway: AsyncGateway, is_in_the_input: bool) -> None:
+    rows, journal = cards(sandbox, 1), MemoryJournal()
+    await migrate_vaults(gateway, rows, journal=journal)
+    journal.kept["row-0"] = attrs.evolve(journal.kept["row-0"], line="seven")  # type: ignore[arg-type]
+    with pytest.raises(JournalError, match="the entry of key 'row-0': Expected `int"):
+        await verify_vaults(gateway, journal=journal, rows=rows if is_in_the_input else [])

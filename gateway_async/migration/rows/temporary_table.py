@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 import attrs
 import msgspec
 
+from gateway_async._secrets import mask_text
+from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import JournalEntry
 
 _BATCH: Final = 1000
@@ -104,7 +106,7 @@ class JournalRows(_TemporaryTable):
     def find(self, key: str) -> JournalRow | None:
         """Find the row of a key."""
         row = self._connection.execute("SELECT entry, sampled, taken FROM rows WHERE key = ?", (key,)).fetchone()
-        return row and JournalRow(_read_entry(row[0]), *map(bool, row[1:]))
+        return row and JournalRow(_read_entry(key, row[0]), *map(bool, row[1:]))
 
     def take(self, key: str) -> None:
         """Note that the input has the row of a key."""
@@ -112,8 +114,16 @@ class JournalRows(_TemporaryTable):
 
     def remaining(self) -> Iterator[JournalEntry]:
         """Yield the sampled rows that were not taken."""
-        for (entry,) in self._connection.execute("SELECT entry FROM rows WHERE sampled AND NOT taken"):
-            yield _read_entry(entry)
+        for key, entry in self._connection.execute("SELECT key, entry FROM rows WHERE sampled AND NOT taken"):
+            yield _read_entry(key, entry)
 
 
-_read_entry: Final = msgspec.msgpack.Decoder(JournalEntry).decode
+_decoder: Final = msgspec.msgpack.Decoder(JournalEntry)
+
+
+def _read_entry(key: str, encoded: bytes) -> JournalEntry:
+    """Read an entry of the table. A journal of the user's own may have given it values of wrong types."""
+    try:
+        return _decoder.decode(encoded)
+    except msgspec.ValidationError as error:
+        raise JournalError("given", f"the entry of key {mask_text(key)!r}: {error}") from None
