@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import attrs
@@ -18,6 +18,9 @@ from gateway_async.models.account_vaults import AccountVault
 from gateway_async.observe import logger
 
 T = TypeVar("T")
+
+_LAST_WRITE_SECONDS: Final = 10.0
+"""Seconds that a cancellation waits for a journal that hangs. A batch takes milliseconds, on a busy disk seconds."""
 
 
 class JournalWriter:
@@ -63,6 +66,17 @@ class JournalWriter:
             kept = len(self._results)
             results = pluralize(kept, "result is", "results are")
             logger.warning("journal write failed, %d %s kept: %s", kept, results, error)
+
+    async def write_last(self) -> None:
+        """Write what is left at the end, also of a cancelled run."""
+        with anyio.move_on_after(_LAST_WRITE_SECONDS, shield=True) as limit:
+            await self.write()
+        if limit.cancelled_caught:
+            left = len(self._results)
+            results = pluralize(left, "result was", "results were")
+            logger.warning(
+                "%d %s not written within %g s, the next run looks these rows up", left, results, _LAST_WRITE_SECONDS
+            )
 
     async def flush(self) -> None:
         """Write all results to disk."""

@@ -140,8 +140,7 @@ class Runner:
                 for task in queue.remaining()
                 if isinstance(task, RowTask) and task.earlier_entry is None
             )
-            with anyio.CancelScope(shield=True):
-                await self.write()
+            await self._journal_writer.write_last()
         if queue.error is not None:
             raise queue.error
 
