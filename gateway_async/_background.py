@@ -1,4 +1,4 @@
-"""Run an async function to its end although its caller is cancelled, while a block runs, or as a task of its own."""
+"""Run async functions although their caller is cancelled, while a block runs, after it, or as tasks of their own."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
+from gateway_async._text import first_error
 from gateway_async.errors import ConnectionLostError
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -47,6 +49,31 @@ async def finish(work: Callable[[], Awaitable[object]], seconds: float) -> bool:
         task.uncancel()
         task.cancel(*message)
     return running.result()
+
+
+@asynccontextmanager
+async def run_beside(*functions: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run functions until the block ends. An error of a function or of the block ends all of them, and is raised."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for function in functions:
+                tasks.start_soon(function)
+            yield
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        error = first_error(group)
+        raise error from error.__cause__
+
+
+@asynccontextmanager
+async def closing_async(resource: R) -> AsyncIterator[R]:
+    """Close a resource after a block, if it can be closed; a cancellation waits for that."""
+    try:
+        yield resource
+    finally:
+        if close := getattr(resource, "aclose", None):
+            with anyio.CancelScope(shield=True):
+                await close()
 
 
 @asynccontextmanager

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from os import PathLike
 from secrets import token_hex
 from typing import Any, Final
@@ -20,6 +19,7 @@ import anyio.to_thread
 import attrs
 
 from gateway_async._arguments import number_problems
+from gateway_async._background import run_beside
 from gateway_async._extras import import_extra
 from gateway_async._text import Problem, describe_error
 from gateway_async.client import AsyncGateway
@@ -27,12 +27,12 @@ from gateway_async.errors import InvalidRequestError, JournalError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import Report, Samples, update_totals, update_totals_often
+from gateway_async.migration.report import COUNT_SECONDS, Report, Samples, counting_totals, update_totals
 from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.migration.sources.files import shards as shards_of
-from gateway_async.migration.stop import StopSignal, closing, describe_cap, run_beside
+from gateway_async.migration.stop import StopSignal, describe_cap
 from gateway_async.observe import logger
 
 _FIRST_WORKER_SECONDS: Final = 30
@@ -130,7 +130,7 @@ async def migrate_vaults_dask(
     )
     await read_rows(job.path, **reading).header()
     shards = await anyio.to_thread.run_sync(lambda: shards_of(job.path, rows_per_shard, **reading))
-    async with _connect(scheduler) as client, closing(job.create_journal()) as store:
+    async with _connect(scheduler) as client, job.open_journal() as store:
         run = await store.start(name)
         await _check_workers(client, job)
         if max_rows is not None:
@@ -251,7 +251,7 @@ class _Coordinator:
     _failures: list[Report] = attrs.field(factory=list)
     _given_up: list[str] = attrs.field(factory=list)
     _rows: int = 0
-    _stored_before: int = 0
+    _stored_before: int | None = None
     _threads: int = 0
     _started_at: float = attrs.field(factory=anyio.current_time)
     _last_worker_at: float = attrs.field(factory=anyio.current_time)
@@ -261,24 +261,25 @@ class _Coordinator:
         report = self.report
         report.started_at = datetime.now(UTC)
         self._rows = sum(shard.rows for shard in shards)
-        await update_totals(report, self.journal)
-        self._stored_before = report.totals.stored if report.totals else 0
         self.client.subscribe_topic(self._id, self._receive_progress)
         try:
-            async with run_beside(self._tick_often, partial(update_totals_often, report, self.journal)):
-                await self._run_shards(shards)
+            async with counting_totals(report, self.journal) as is_counted:
+                async with run_beside(self._tick_often):
+                    with anyio.move_on_after(COUNT_SECONDS):
+                        await is_counted.wait()
+                    self._stored_before = report.totals.stored if report.totals else None
+                    await self._run_shards(shards)
+                if self._given_up:
+                    self._stop_signal.set("; ".join(self._given_up))
+                if not report.stopped:
+                    with suppress(JournalError):
+                        await self.journal.finish()
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
             raise
         finally:
             report.ended_at = datetime.now(UTC)
-        if self._given_up:
-            self._stop_signal.set("; ".join(self._given_up))
-        if not report.stopped:
-            with suppress(JournalError):
-                await self.journal.finish()
-        await update_totals(report, self.journal)
         self._update_report()
         return report
 
@@ -412,8 +413,10 @@ class _Coordinator:
 
     def _update_report(self) -> None:
         report = self.report
-        stored_now = report.totals.stored - self._stored_before if report.totals else 0
-        add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored_now)
+        stored = 0
+        if report.totals and self._stored_before is not None:
+            stored = report.totals.stored - self._stored_before
+        add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored)
         report.seconds = anyio.current_time() - self._started_at
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)

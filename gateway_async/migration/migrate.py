@@ -1,8 +1,8 @@
 """`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
 from collections.abc import AsyncIterable, Callable, Iterable
+from contextlib import nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from os import PathLike
 from typing import Final
 
@@ -10,6 +10,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._background import closing_async, run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
@@ -17,16 +18,14 @@ from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import Report, Samples, update_totals, update_totals_often
+from gateway_async.migration.report import Report, Samples, counting_totals
 from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.runner import Runner
 from gateway_async.migration.sources.files import Rows
-from gateway_async.migration.stop import RowAllowance, closing, run_beside
+from gateway_async.migration.stop import RowAllowance
 from gateway_async.models.account_vaults import VaultCreate
 
 _TICK_SECONDS: Final = 0.1
-_FIRST_COUNT_SECONDS: Final = 1.0
-"""Seconds that the first progress waits for the rows of all runs."""
 
 
 async def migrate_vaults(
@@ -92,12 +91,13 @@ async def migrate_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
-    async with closing(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
-        report = await migrate_rows(
+    async with closing_async(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
+        return await migrate_rows(
             gateway,
             rows,
             store,
             is_shard=is_shard,
+            counts_totals=True,
             name=name,
             allowance=RowAllowance(max_rows),
             concurrency=concurrency,
@@ -108,8 +108,6 @@ async def migrate_vaults(
             on_row=on_row,
             on_progress=on_progress,
         )
-        await update_totals(report, store)
-    return report
 
 
 async def migrate_rows(
@@ -118,6 +116,7 @@ async def migrate_rows(
     journal: Journal,
     *,
     is_shard: bool,
+    counts_totals: bool,
     name: str | None,
     allowance: RowAllowance,
     concurrency: int,
@@ -132,7 +131,8 @@ async def migrate_rows(
     """Store the rows of a whole input, or of one of its shards.
 
     It takes the arguments of `migrate_vaults`, but `rows` come from `iterate_rows`. For a shard of several processes,
-    `since` is the journal's first run that counts as this one, and the rows of all runs are not counted.
+    `since` is the journal's first run that counts as this one. `counts_totals` says whether the rows of all runs are
+    counted.
     """
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, rate)
@@ -153,16 +153,12 @@ async def migrate_rows(
             give_up_after=give_up_after,
         )
         monitor = _Monitor(report, limiter, runner, stop_when, on_progress)
-        # None waits for another: a slow journal would delay a stop.
-        beside = [monitor.update_often, monitor.write_often]
-        if since is None:
-            with anyio.move_on_after(_FIRST_COUNT_SECONDS):
-                await update_totals(report, journal)
-            beside.append(partial(update_totals_often, report, journal))
-        with gateway.observing(limiter.observe):
-            async with run_beside(*beside):
-                await runner.run(rows, since or run.number, is_shard=is_shard)
-            monitor.update()
+        async with counting_totals(report, journal) if counts_totals else nullcontext():
+            with gateway.observing(limiter.observe):
+                # Neither waits for the other: a slow journal would delay a stop.
+                async with run_beside(monitor.update_often, monitor.write_often):
+                    await runner.run(rows, since or run.number, is_shard=is_shard)
+                monitor.update()
     finally:
         report.ended_at = datetime.now(UTC)
     return report

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 import anyio
 import attrs
 
+from gateway_async._background import finish
 from gateway_async._secrets import mask_text
 from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
@@ -69,9 +70,7 @@ class JournalWriter:
 
     async def write_last(self) -> None:
         """Write what is left at the end, also of a cancelled run."""
-        with anyio.move_on_after(_LAST_WRITE_SECONDS, shield=True) as limit:
-            await self.write()
-        if limit.cancelled_caught:
+        if not await finish(self.write, _LAST_WRITE_SECONDS):
             left = len(self._results)
             results = pluralize(left, "result was", "results were")
             logger.warning(

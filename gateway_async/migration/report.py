@@ -2,22 +2,28 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import anyio
 import attrs
 
+from gateway_async._background import run_beside
 from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.observe import logger
 
 _MAX_SAMPLES: Final = 600
-_COUNT_SECONDS: Final = 0.5
+_COUNT_PAUSE: Final = 0.5
 _COUNT_PAUSE_FACTOR: Final = 50
 """Pause after a count of the journal, in multiples of its duration."""
+_FIRST_COUNT_SECONDS: Final = 1.0
+COUNT_SECONDS: Final = 30.0
+"""Seconds that the start or the end of a run waits for a count. One of millions of rows takes seconds."""
 
 
 STATES: Final[Mapping[RowState, str]] = {
@@ -222,15 +228,37 @@ class Samples:
         return self._kept
 
 
+@asynccontextmanager
+async def counting_totals(report: Report, journal: Journal) -> AsyncIterator[anyio.Event]:
+    """Count the rows of all runs beside a block, again and again, and once more after it.
+
+    The block starts after the first count, or after a second. In that case the count goes on beside the block: another
+    one would delay the journal's writes once more. Yield the event that is set after it.
+    """
+    is_counted = anyio.Event()
+    async with run_beside(partial(_count_often, report, journal, is_counted)):
+        with anyio.move_on_after(_FIRST_COUNT_SECONDS):
+            await is_counted.wait()
+        yield is_counted
+    await update_totals(report, journal)
+
+
 async def update_totals(report: Report, journal: Journal) -> None:
-    """Count the rows of all runs. If the journal cannot be read, the report keeps its totals."""
-    with suppress(JournalError):
-        report.totals = Totals.from_counts(await journal.counts())
+    """Count the rows of all runs. If the journal does not respond in time, the report keeps its totals."""
+    with anyio.move_on_after(COUNT_SECONDS) as limit:
+        await _count(report, journal)
+    if limit.cancelled_caught:
+        logger.warning("the journal did not count its rows within %g s", COUNT_SECONDS)
 
 
-async def update_totals_often(report: Report, journal: Journal) -> None:
-    """Count the rows of all runs again and again. With millions of them, a count takes a while."""
+async def _count_often(report: Report, journal: Journal, is_counted: anyio.Event) -> None:
     while True:
         began = anyio.current_time()
-        await update_totals(report, journal)
-        await anyio.sleep(max(_COUNT_SECONDS, _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)))
+        await _count(report, journal)
+        is_counted.set()
+        await anyio.sleep(max(_COUNT_PAUSE, _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)))
+
+
+async def _count(report: Report, journal: Journal) -> None:
+    with suppress(JournalError):
+        report.totals = Totals.from_counts(await journal.counts())

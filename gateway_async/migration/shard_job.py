@@ -4,7 +4,8 @@ No secret is sent to a shard or returned from it. A shard may run again, also tw
 journal, and rows that may have been sent are looked up by their id.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from gateway_async._background import closing_async
 from gateway_async._secrets import Secret
 from gateway_async._text import pluralize
 from gateway_async.client import AsyncGateway
@@ -24,7 +26,7 @@ from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import Rows, read_rows
-from gateway_async.migration.stop import RowAllowance, SharedRowAllowance, closing
+from gateway_async.migration.stop import RowAllowance, SharedRowAllowance
 
 
 def seal_shard_address(address: Any) -> Any:
@@ -71,12 +73,12 @@ class ShardJob:
     reading: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     size: int = attrs.field(default=attrs.Factory(lambda self: self._measure(), takes_self=True))
 
-    def _measure(self) -> int:
+    def _measure(self, where: str = "") -> int:
         try:
             with Path(self.path).open("rb") as file:
                 return file.seek(0, 2)
         except OSError as error:
-            raise InvalidRequestError(f"path: {self.path} cannot be read here: {error.strerror}") from None
+            raise InvalidRequestError(f"path: {self.path} cannot be read{where}: {error.strerror}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the addresses in plain, because the workers connect to them."""
@@ -91,7 +93,7 @@ class ShardJob:
             pass
 
     def _check_file(self) -> None:
-        if (size := self._measure()) != self.size:
+        if (size := self._measure(where=" here")) != self.size:
             raise InvalidRequestError(
                 f"path: {self.path} has {size} {pluralize(size, 'byte')} here "
                 f"(expected {self.size}, as on the coordinator)"
@@ -124,15 +126,16 @@ class ShardJob:
 
         async with (
             self.gateway() as gateway,
-            closing(self._create_rate()) as rate,
-            closing(self.create_journal()) as journal,
-            closing(self._create_allowance(journal)) as allowance,
+            closing_async(self._create_rate()) as rate,
+            self.open_journal() as journal,
+            closing_async(self._create_allowance(journal)) as allowance,
         ):
             report = await migrate_rows(
                 gateway,
                 self.rows_of(shard),
                 journal,
                 is_shard=True,
+                counts_totals=False,
                 name=self.name,
                 allowance=allowance,
                 concurrency=self.concurrency,
@@ -144,12 +147,14 @@ class ShardJob:
             )
         return ShardResult(attrs.evolve(report, samples=()), tuple(results))
 
-    def create_journal(self) -> Any:
-        """Create the journal; with `max_rows` it counts reserved rows, too."""
+    @asynccontextmanager
+    async def open_journal(self) -> AsyncIterator[Any]:
+        """Open the journal, and close it after a block; with `max_rows` it counts reserved rows, too."""
         journal = self.journal() if callable(self.journal) else PostgresJournal(self.journal, self.name)
-        if self.max_rows is not None and not hasattr(journal, "reserve_rows"):
-            raise InvalidRequestError("max_rows: not possible with this journal (expected SQLite or PostgreSQL)")
-        return journal
+        async with closing_async(journal):
+            if self.max_rows is not None and not hasattr(journal, "reserve_rows"):
+                raise InvalidRequestError("max_rows: not possible with this journal (expected SQLite or PostgreSQL)")
+            yield journal
 
     def _create_rate(self) -> Rate | None:
         if self.rate is None or callable(self.rate):

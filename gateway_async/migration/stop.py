@@ -1,43 +1,14 @@
-"""Ends of a run: of what runs beside it and of what it has opened; a stop signal, and a limit of stored rows."""
+"""Stops of a run: a stop signal, and a limit of stored rows."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 import anyio
 
 from gateway_async._backoff import exponential_backoff
-from gateway_async._text import first_error, pluralize
+from gateway_async._text import pluralize
 from gateway_async.migration.queue import AHEAD
 from gateway_async.migration.report import Report
-
-R = TypeVar("R")
-
-
-@asynccontextmanager
-async def run_beside(*functions: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Run functions until the block ends. An error of a function or of the block ends all of them, and is raised."""
-    try:
-        async with anyio.create_task_group() as tasks:
-            for function in functions:
-                tasks.start_soon(function)
-            yield
-            tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        error = first_error(group)
-        raise error from error.__cause__
-
-
-@asynccontextmanager
-async def closing(resource: R) -> AsyncIterator[R]:
-    """Close a resource after a block, if it can be closed; a cancellation waits for that."""
-    try:
-        yield resource
-    finally:
-        if close := getattr(resource, "aclose", None):
-            with anyio.CancelScope(shield=True):
-                await close()
-
 
 _MIN_PAUSE: Final = 0.2
 _MAX_PAUSE: Final = 30.0

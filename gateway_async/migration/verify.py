@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
-from contextlib import aclosing
-from contextlib import closing as closing_table
+from contextlib import aclosing, closing
 from enum import StrEnum
 from os import PathLike
 from random import Random
@@ -13,6 +12,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
+from gateway_async._background import closing_async, run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
@@ -38,7 +38,6 @@ from gateway_async.migration.rows.row import (
     storable_key,
 )
 from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
-from gateway_async.migration.stop import closing, run_beside
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
 
 _MAX_FINDINGS: Final = 1000
@@ -171,7 +170,7 @@ async def verify_vaults(
     rows = None if rows is None else iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     checker = _Checker(Verification(), gateway, concurrency, on_progress, on_finding)
-    async with closing(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
+    async with closing_async(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     return checker.result
 
@@ -258,7 +257,7 @@ async def _verify(
     if rows is None:
         await checker.check(_pair_without_rows(_read_journal(journal, RowState.STORED, sampled)))
         return
-    with closing_table(JournalRows()) as journal_rows:
+    with closing(JournalRows()) as journal_rows:
         async for journal_row in _read_journal(journal, None, sampled):
             journal_rows.add(journal_row)
         await checker.check(_pair_with_rows(journal_rows, rows, checker))

@@ -35,6 +35,7 @@ class Cluster:
         is_lost: whether the scheduler is gone; then a client raises any error.
         runs: the shards that were run.
         reserved: what the journal's next calls of `reserve_rows` return.
+        is_silent: whether the journal does not respond when it is to count its rows.
     """
 
     def __init__(self, run_shard: Callable[[Shard], Awaitable[ShardResult]]) -> None:
@@ -43,6 +44,7 @@ class Cluster:
         self.is_lost = False
         self.runs: list[Shard] = []
         self.reserved: list[int] = []
+        self.is_silent = False
 
     def subscribe_topic(self, *_: Any) -> None:
         pass
@@ -61,6 +63,8 @@ class Cluster:
         return await self.run_shard(shard)
 
     async def counts(self) -> Mapping[RowState, int]:
+        if self.is_silent:
+            await anyio.sleep_forever()
         return {}
 
     async def reserve_rows(self, number: int, **_limit: int) -> int:
@@ -236,3 +240,16 @@ async def test_a_stop_ends_the_pause_before_a_retry(rows: Rows) -> None:
     report = await coordinator(cluster, rows, retries=9, stop_when=stop_when).run(SHARDS[:1])
     assert (report.stopped, len(cluster.runs)) == ("enough", 4)  # after 0, 1, 3 and 7 s
     assert report.seconds < 12
+
+
+async def test_a_silent_journal_delays_start_and_end_by_one_count(rows: Rows) -> None:
+    async def run_shard(_shard: Shard) -> ShardResult:
+        return ShardResult(Report(stored=2), ())
+
+    seen: list[float] = []
+    cluster = Cluster(run_shard)
+    cluster.is_silent = True
+    made = coordinator(cluster, rows, on_progress=lambda report: seen.append(report.seconds))
+    report = await made.run(SHARDS)
+    assert (report.stored, report.complete, report.totals) == (8, True, None)
+    assert (seen[0] <= 2, 60 <= report.seconds < 64) == (True, True)

@@ -110,6 +110,11 @@ class FakeGateway:
         self.always = None
 
 
+async def hang(*_: Any) -> Any:
+    """Hang, whatever the arguments."""
+    await anyio.sleep_forever()
+
+
 class Migration:
     """Runs of one migration.
 
@@ -522,6 +527,22 @@ async def test_a_cancelled_run_goes_on_the_next_time(migration: Migration) -> No
     assert len(migration.gateway.looked) == len(sending)
 
 
+@pytest.mark.parametrize("method", ["record_results", "counts", "flush"])
+async def test_a_cancellation_does_not_wait_for_a_journal_that_hangs(
+    migration: Migration, method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(migration.journal, method, hang)
+        with anyio.move_on_after(2) as scope:
+            await migration.run(rows(20))
+    assert scope.cancelled_caught
+    assert anyio.current_time() <= 2 + 10 + 1
+    assert ("20 results were not written within 10 s" in caplog.text) is (method == "record_results")
+    report = await migration.run(rows(20))
+    assert (report.complete, report.totals, len(migration.gateway.sent)) == (True, Totals(stored=20), 20)
+    assert len(migration.gateway.looked) == (20 if method == "record_results" else 0)
+
+
 # --- a journal that cannot be written
 
 
@@ -642,3 +663,35 @@ async def test_a_slow_journal_does_not_delay_a_stop(
     report = await migration.run(rows(9), stop_when=stop)
     assert report.stopped == "enough"
     assert min(seconds for seconds in stopped_at if seconds >= 1) < 2
+
+
+async def test_a_silent_journal_delays_the_end_by_one_count(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration.journal, "counts", hang)
+    report = await migration.run(rows(9))
+    assert (report.stored, report.complete, report.totals) == (9, True, None)
+    assert anyio.current_time() <= 1 + 30 + 1
+
+
+async def test_a_slow_count_delays_the_first_row_once(migration: Migration, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A file does one thing at a time, and goes on with a count that is no longer waited for.
+    busy_until = 0.0
+    record_starts = migration.journal.record_starts
+
+    async def count() -> dict[RowState, int]:
+        nonlocal busy_until
+        busy_until = max(busy_until, anyio.current_time()) + 3
+        await anyio.sleep_until(busy_until)
+        return {}
+
+    async def record(started: Sequence[RowStarted]) -> Sequence[JournalEntry | None]:
+        await anyio.sleep_until(busy_until)
+        return await record_starts(started)
+
+    monkeypatch.setattr(migration.journal, "counts", count)
+    monkeypatch.setattr(migration.journal, "record_starts", record)
+    reports: list[tuple[float, int]] = []
+    await migration.run(rows(9), on_progress=lambda report: reports.append((report.seconds, report.stored)))
+    assert reports[0][0] <= 1.1
+    assert 3 <= next(seconds for seconds, stored in reports if stored) < 4

@@ -158,6 +158,27 @@ async def test_a_process_that_is_left_behind_does_not_reset_the_cap(since: int, 
         assert await journal.reserve_rows(1, limit=10) == 0
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_journal_that_cannot_count_reserved_rows_is_closed(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
+    job = ShardJob(path=str(path), name="m", journal=lambda: journal, max_rows=1)
+    with pytest.raises(InvalidRequestError, match="max_rows: not possible with this journal"):
+        async with job.open_journal():
+            pass
+    assert journal.is_closed
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_missing_file_is_missing_here_only_on_a_worker(tmp_path: Path) -> None:
+    path = tmp_path / "cards.jsonl"
+    with pytest.raises(InvalidRequestError, match=r"path: \S+cards.jsonl cannot be read: "):
+        ShardJob(path=path, name="m", journal=MemoryJournal)
+    job = ShardJob(path=path, name="m", journal=MemoryJournal, size=1)
+    with pytest.raises(InvalidRequestError, match=r"path: \S+cards.jsonl cannot be read here: "):
+        await job.check()
+
+
 # --- processes that any scheduler starts
 
 

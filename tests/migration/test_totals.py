@@ -231,7 +231,7 @@ async def test_the_figures_add_up(rows: list[str], interruptions: list[dict[str,
 
 async def test_running_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a run goes on, page, terminal and JSON show the rows of all runs, and so does the report at the end."""
-    monkeypatch.setattr(report_module, "_COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(report_module, "_COUNT_PAUSE", 0.0)
     path = tmp_path / "cards.csv"
     path.write_text("\n".join([HEADER, *(f"{key},{CARD},1230,Ann" for key in range(2000))]), encoding="utf-8")
     seen: list[tuple[int, int]] = []
