@@ -24,10 +24,10 @@ class Operation(NamedTuple):
         request: the request that a fault strikes.
         write: sends it, and returns the record in the response.
         read: reads the record; None if there is none.
-        after: the fields that both records show, besides one id.
+        after: the fields that both records show; their ids are always compared.
         before: what a write that cannot be repeated leaves if it was not executed: fields, or no record.
         is_repeated: whether it is sent again if it was not executed; otherwise its outcome stays unknown.
-        faults: those that it can meet; the time of a call at a terminal does not end before `ENDLESS` ones would.
+        faults: those that it can meet. A call at a terminal has too much time for the endless ones.
     """
 
     request: str
