@@ -116,7 +116,7 @@ class Forwarder:
 
     async def stop(self) -> int:
         """Give up the postbacks that are not acknowledged yet, and return their number."""
-        tasks = [*self._tasks]
+        tasks = [task for task in self._tasks if not task.done()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -23,9 +23,10 @@ import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, PostbackConfig, PostbackConfigCreate, TransactionCreate
 from gateway_async.cli import temporary_configs
-from gateway_async.cli.forward import Target
+from gateway_async.cli.forward import Forwarder, Target
 from gateway_async.cli.trigger import EVENTS
 from gateway_async.models.codes import PostbackResource
+from gateway_async.postbacks import PostbackReceiver
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.sandbox import Sandbox
 from tests.support import in_process
@@ -158,6 +159,20 @@ def test_unforwarded_rest(listen: Listen) -> None:
     assert [next(printed)["event"] for _ in range(2)] == ["postback", "not_forwarded"]
     status, _, errors = process.stop(signal.SIGINT)
     assert (status, errors) == (0, "gateway-async: 1 postback was not forwarded\n")
+
+
+@pytest.mark.asyncio
+async def test_a_postback_delivered_just_before_the_end_is_not_given_up() -> None:
+    body = json.dumps(POSTBACK).encode()
+    postback = PostbackReceiver(allow_unauthenticated=True).parse({"content-type": "application/json"}, body)
+    delivered = asyncio.Event()
+    with serve_program() as program:
+        forwarder = Forwarder(Target.parse(program.url), 1, lambda _: delivered.set())
+        forwarder.start(postback, {}, body)
+        async with asyncio.timeout(PATIENCE):
+            await delivered.wait()
+        given_up = await forwarder.stop()
+    assert given_up == 0
 
 
 def test_rejected_requests(listen: Listen) -> None:

@@ -132,7 +132,7 @@ def test_settling_by_hand(path: Path, name: str, fate: str) -> None:
         (("--resolve", "order-18", "--as", "done"), 1, "--resolve: 0 open calls have the id order-18"),
         (("--resolve", "order-17"), 2, "--resolve and --as: use both or neither"),
         (("--as", "done"), 2, "--resolve and --as: use both or neither"),
-        (("--resolve", "order-17", "--as", "found"), 2, "'found' is not one of"),
+        (("--resolve", "order-17", "--as", "found"), 2, "'--as': unknown (expected done|not_made)"),
         (
             ("--resolve", "order-17", "--as", "done", "--recover"),
             2,
