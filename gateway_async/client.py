@@ -84,16 +84,16 @@ class AsyncGateway(Resources):
         timeout: total seconds for an ordinary call, including attempts, waits and lookups.
         terminal_timeout: seconds a router call may stay open at the terminal. A lookup may take 10 more.
         max_connections: maximum number of concurrent ordinary calls; more wait.
-        max_terminals: maximum number of router calls that run or wait for a lease, over their own connections; more
-            wait.
+        max_terminals: maximum number of router calls that run or wait for a lease at the same time, over their own
+            connections; more wait.
         terminal_lease: shares terminals with other processes and hosts, such as a `RedisTerminalLease`. Each client
             needs its own and closes it. Without it, only calls of this client wait for each other.
         block_unresolved_terminals: reject calls for a terminal (`TerminalBusyError`) while an earlier call with an
             unknown outcome may still wait there for a card, and while the ledger has an open intent for it.
         in_doubt_seconds: seconds after its last attempt in which the gateway may still execute a write. At a
-            terminal, add 300 seconds from when the call was sent: the time that the contract gives a device, whatever
-            `terminal_timeout` is. A write that is not found before then stays unknown. The value is an assumption: the
-            longest wait that the gateway's documents show is 99 seconds.
+            terminal, the client adds 300 seconds from when the call was sent: the time that the contract gives a
+            device, whatever `terminal_timeout` is. A write that is not found before then stays unknown. The value is an
+            assumption: the longest wait that the gateway's documents show is 99 seconds.
         max_attempts: maximum number of attempts for a call, where a retry is safe.
         circuit_breaker: rejects new writes at once (`NotSentError`) while the gateway is unreachable. Without it, each
             write tries to connect.
@@ -112,7 +112,7 @@ class AsyncGateway(Resources):
             `SSLKEYLOGFILE`) are not read.
         observers: callables that receive every event (`gateway_async.observe`).
         trace_headers: returns the headers `traceparent`, `tracestate` and `baggage` of each request, such as the
-            function of this name in `gateway_async.telemetry`. Other headers are ignored.
+            function of this name in `gateway_async.telemetry`. Other headers are ignored. None sends no such header.
         check_limits: check lengths, required fields and rules before sending. Wrong types are always rejected.
         allow_http: allow a plain HTTP `base_url` on another machine. Card numbers and keys can then be read on the
             network. This machine (`localhost`, `127.0.0.0/8`, `::1`) is always allowed.
@@ -260,7 +260,7 @@ class AsyncGateway(Resources):
 
         The view shares the connections, the credentials, the ledger, the terminals, the retry budget, the circuit
         breaker and the observers. It is cheap, and ends with the client that it came from: closing a view does nothing.
-        A view can have views. Omitted options stay as they are. They mean the same as in the constructor.
+        A view can have views. Omitted options stay as they are. All options mean the same as in the constructor.
 
         Args:
             timeout: total seconds for an ordinary call, including the lookup of a lost response.

@@ -120,9 +120,9 @@ class PasswordLogin:
     """A user name and password, exchanged for a token (contract, *Token*).
 
     The client logs in when the first call needs a token; concurrent calls share one login. It logs in again after 15
-    idle minutes, or when the gateway rejects the token with a 401. Then it repeats a read once, and a write only if a
-    lookup does not find it. It does not repeat a terminal call or a write without an integrator id. Closing the
-    client revokes the token. A rejected login is an `AuthenticationError`.
+    idle minutes, or when the gateway rejects the token with a 401. After a 401, it repeats a read once, and a write
+    once if a lookup does not find it. It does not repeat a terminal call or a write without an integrator id. Closing
+    the client revokes the token. A rejected login is an `AuthenticationError`.
 
     Args:
         username: the user's name.

@@ -467,10 +467,10 @@ class OutcomeUnknownError(GatewayError):
         """Look up the outcome again, waiting at most `wait` seconds.
 
         The wait ends early when the write can no longer arrive. A write may arrive until the client's
-        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, add 300 seconds from when
-        it was sent: the device waits that long, whatever the client's `terminal_timeout` is (contract, *Limits*).
-        `in_doubt_seconds` is an assumption, because the contract does not bound the delay. The last read may take up to
-        the client's `timeout` longer.
+        `in_doubt_seconds` (120 by default) have passed since its last attempt. At a terminal, the client adds 300
+        seconds from when it was sent: the device waits that long, whatever the client's `terminal_timeout` is
+        (contract, *Limits*). `in_doubt_seconds` is an assumption, because the contract does not bound the delay. The
+        last read may take up to the client's `timeout` longer.
 
         Args:
             wait: seconds to wait for a record that does not exist yet; 0 looks once.

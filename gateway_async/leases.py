@@ -73,9 +73,8 @@ class RedisTerminalLease:
     If the holder crashes, its lease ends within `seconds`. While Redis is unreachable, no call gets a lease, so none is
     sent to a terminal (`NotSentError`). A call is sent only if its lease was renewed within the last `seconds`. A call
     that is already waiting at a terminal continues, and observers get a `LeaseRenewalFailed`. After a call with an
-    unknown outcome, the lease lasts until
-    `error.resolve()` or `gateway.recover()` of the same client finds the outcome, or until the call can no longer be
-    executed (unless `block_unresolved_terminals` is False).
+    unknown outcome, the lease lasts until `error.resolve()` or `gateway.recover()` of the same client finds the
+    outcome, or until the call can no longer be executed (unless `block_unresolved_terminals` is False).
 
     The lease uses one Redis server, not a quorum. If the server loses a lease, for example in a failover, two tills may
     use one device at the same time.

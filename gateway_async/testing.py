@@ -126,7 +126,7 @@ def crash_test(sandbox: "Sandbox") -> "CrashTest":
 
     `await crash_test(scenario, kills=10, seed=0, prepare=None, make_ledger=None, **options)` cancels the scenario at
     every await and kills its process at `kills` random moments. After each crash, a new client recovers with the same
-    ledger. The test fails if an operation was done twice, was lost or is open without being reported, or if more was
+    ledger. The test fails if an operation was done twice, was lost, or is open without being reported, or if more was
     charged than in a run without faults.
 
     It returns the report. The killed process inherits the environment, from which a scenario can read, for example, a

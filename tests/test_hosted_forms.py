@@ -314,7 +314,7 @@ def test_boundary(signer: str, user: str, timestamp: str) -> None:
 def test_other_urls(url: Any) -> None:
     """Only the two forms have URLs that are read."""
     (line,) = problems_of(check_form_url, url, user_hash_key=KEY)
-    assert line.startswith("url: must be one of the forms")
+    assert line.startswith("url: must be a URL of one of the forms")
 
 
 def transaction(**changes: Any) -> Transaction:

@@ -152,7 +152,7 @@ def test_arguments_are_checked_like_those_of_a_form(changes: dict[str, Any], pro
     ids=["empty", "no base64", "no salt", "part of a block", "without its salt"],
 )
 def test_the_error_of_unreadable_data_does_not_quote_it(data: str) -> None:
-    with pytest.raises(InvalidRequestError, match="data: is not a page's"):
+    with pytest.raises(InvalidRequestError, match="data: is not the data of a page"):
         read_hosted_page_url(f"{BASE}/hostedpaymentpage?id={PAGE}&data={data}", encryption_key=KEY)
 
 
@@ -160,7 +160,7 @@ def test_other_key() -> None:
     """The message names neither key nor data, and no traceback shows the key."""
     with pytest.raises(InvalidRequestError) as caught:
         read_hosted_page_url(page_url(salt=SALT), encryption_key="f" * 32)
-    assert caught.value.problems == ("data: is not a page's, or was encrypted with another key",)
+    assert caught.value.problems == ("data: is not the data of a page, or was encrypted with another key",)
     frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
     ours = [frame.locals for frame in frames if frame.filename.endswith("hosted_forms/page_urls.py")]
     assert ours
@@ -169,7 +169,7 @@ def test_other_key() -> None:
 
 @pytest.mark.parametrize("url", ["", None, f"{BASE}/v2/payform?id=x&data=y"])
 def test_only_urls_of_a_hosted_page_are_read(url: Any) -> None:
-    with pytest.raises(InvalidRequestError, match="url: must be a hosted page's"):
+    with pytest.raises(InvalidRequestError, match="url: must be the URL of a hosted page"):
         read_hosted_page_url(url, encryption_key=KEY)
 
 

@@ -153,7 +153,7 @@ class CallExecutor:
         with anyio.move_on_after(self._timeout / 2) as waiting:
             await lock.acquire()
         if waiting.cancelled_caught:
-            raise NotSentError("another call of this client is changing the same record", call=str(call))
+            raise NotSentError("another call of this client for the same record is in progress", call=str(call))
         try:
             yield
         finally:

@@ -103,9 +103,9 @@ class ListenCommand:
     Postbacks are acknowledged but not stored. Requests that are invalid or have wrong credentials are rejected, and
     printed too. Card numbers and bank data are masked in the output.
 
-    With --forward-to, each postback is also sent to your program, and sent again until it gets a 2xx. The status of the
-    last attempt is printed; with --json, of every attempt. Postback configs that a killed run with --create-configs
-    left behind are deleted by the next such run, within about two minutes.
+    With --forward-to, each postback is also sent to your program, up to --forward-attempts times until it gets a 2xx.
+    The status of the last attempt is printed; with --json, of every attempt. Postback configs that a killed run with
+    --create-configs left behind are deleted by any other such run that lasts two minutes.
     """
 
     host: HostOption = "127.0.0.1"

@@ -58,13 +58,15 @@ class SandboxCommand:
     port: PortOption = 8080
     data: Annotated[
         Path | None,
-        Option(metavar="FILE", dir_okay=False, help="Keep credentials, ids and records in this file, not in memory."),
+        Option(
+            metavar="FILE", dir_okay=False, help="Keep credentials, ids and records in this file for the next start."
+        ),
     ] = None
     terminals: Annotated[
         Mode, Option(metavar="auto|manual", help="auto presents a test card; manual waits for /_sandbox/terminals.")
     ] = "auto"
     terminal_delay: Annotated[
-        float, Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal presents its card.")
+        float, Option(min=0, max=300, metavar="SECONDS", help="Seconds until an auto terminal gets its card.")
     ] = 2.0
     postback_format: Annotated[
         PostbackFormat, Option(metavar="json|form", help="Send postbacks as JSON or, as some gateways do, as forms.")
@@ -72,16 +74,22 @@ class SandboxCommand:
     currency: Annotated[str, Option(metavar="CODE", help="Currency on pages and in messages (ISO 4217).")] = "USD"
     postback_hosts: Annotated[
         list[str] | None,
-        Option("--allow-postback-host", metavar="HOST", help="Also send postbacks to this host. Repeatable."),
+        Option(
+            "--allow-postback-host",
+            metavar="HOST",
+            help="Allow postbacks to this host, besides this machine. Repeatable.",
+        ),
     ] = None
     allowed_hosts: Annotated[
         list[str] | None,
         Option(
-            "--allow-host", metavar="NAME", help="Also serve pages and /_sandbox/ under this host name. Repeatable."
+            "--allow-host",
+            metavar="NAME",
+            help="Serve pages and /_sandbox/ under this host name, besides localhost and IP addresses. Repeatable.",
         ),
     ] = None
     strict: Annotated[
-        bool, Option("--strict", help="Reject unknown fields and parameters with 422 instead of logging them.")
+        bool, Option("--strict", help="Reject unknown fields and parameters with 422. Default: ignore and log them.")
     ] = False
     as_json: Annotated[bool, Option("--json", help="Print one line of JSON when ready, and nothing else.")] = False
     quiet: Annotated[bool, Option("--quiet", "-q", help="Print no request log.")] = False

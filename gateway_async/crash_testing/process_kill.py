@@ -53,8 +53,9 @@ async def kill_everywhere(
         seed: the seed of the random moments.
         prepare: called with the sandbox before each run, for example to plan faults.
         make_ledger: creates the ledger of a run from the path of a file that does not exist yet. Other processes must
-        be able to load it as well. It is called several times for one run. A `PostgresLedger` can take the names of the
-            folder and of the file for its table: `table=f"{path.parent.name}_{path.stem}"`. Drop the tables afterwards.
+            be able to load it as well. It is called several times for one run. A `PostgresLedger` can take the names of
+            the folder and of the file for its table: `table=f"{path.parent.name}_{path.stem}"`. Drop the tables
+            afterwards.
         options: the numeric options of the client: `timeout`, `terminal_timeout` and so on.
 
     Returns:

@@ -105,17 +105,17 @@ def read_hosted_page_url(url: str, *, encryption_key: str | Secret) -> HostedPag
         encryption_key: the page's key.
 
     Raises:
-        InvalidRequestError: the URL is not a hosted page's, or was encrypted with another key.
+        InvalidRequestError: it is not the URL of a hosted page, or was encrypted with another key.
         ModuleNotFoundError: the extra `hosted-pages` is not installed.
     """
     encryption_key = Secret(encryption_key)  # an error's traceback shows local variables
     parts = split_url(url)
     if not parts.path.rstrip("/").endswith(_PATH):
-        raise InvalidRequestError(f"url: must be a hosted page's, with the path {_PATH}")
+        raise InvalidRequestError(f"url: must be the URL of a hosted page, with the path {_PATH}")
     params = single_params(parts.query, ("id", "data"))
     settings = _read_data(params["data"], encryption_key)
     if settings is None:
-        raise InvalidRequestError("data: is not a page's, or was encrypted with another key")
+        raise InvalidRequestError("data: is not the data of a page, or was encrypted with another key")
     return HostedPage(params["id"], params.get("developer-id"), MappingProxyType(settings))
 
 

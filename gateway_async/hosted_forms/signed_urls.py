@@ -148,7 +148,7 @@ def check_form_url(
     parts = split_url(url)
     form = parts.path.rstrip("/").rpartition("/v2/")[2]
     if form not in _WRAPPERS:
-        raise InvalidRequestError(f"url: must be one of the forms {', '.join(_WRAPPERS)}")
+        raise InvalidRequestError(f"url: must be a URL of one of the forms {', '.join(_WRAPPERS)}")
     params = single_params(parts.query, _SIGNED_PARAMS)
     problems = [*_signature_problems(params, user_hash_key, max_age, time.time() if now is None else now)]
     fields = _read_data(params["data"], _WRAPPERS[form])

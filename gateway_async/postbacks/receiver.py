@@ -251,8 +251,8 @@ class PostbackReceiver:
 
         Raises:
             PostbackRefusedError: wrong credentials, a network that is not allowed, too many requests, a body that is
-                too large, not a postback, or an argument of another type (400). Respond with its `.status_code`, and
-                with its `.retry_after` if that is 429.
+                too large or not a postback, or an argument of another type (400). Respond with its `.status_code`,
+                and with its `.retry_after` if that is 429.
         """
         try:
             return self._parse(headers, body, peer)

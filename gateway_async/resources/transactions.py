@@ -113,9 +113,9 @@ class Transactions(ListableResource[Transaction], CreatableResource[Transaction,
     ) -> Transaction:
         """Refund a payment: its full amount, or `amount`.
 
-        The refund is a transaction of its own, made by POST like a sale, whose `transaction_api_id` is generated when
-        omitted. The client first reads the payment for its amount, location and product. The read and the refund each
-        have the client's `timeout`.
+        The refund is a transaction of its own, made by POST like a sale. `transaction_api_id` names it and is generated
+        when omitted. The client first reads the payment for its amount, location and product. The read and the refund
+        each have the client's `timeout`.
 
         A bank debit can only be refunded in full, with the SEC code WEB. To return a part of it, create a `credit`.
 

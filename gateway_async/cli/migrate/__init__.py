@@ -1,4 +1,4 @@
-"""`gateway-async migrate`: store a file of accounts in the vault; the other modules have what it shows later."""
+"""`gateway-async migrate`: store a file of accounts in the vault, and show its results and fields."""
 
 from contextlib import aclosing
 

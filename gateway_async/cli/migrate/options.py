@@ -183,7 +183,7 @@ class MigrationOptions(InputOptions):
         bool,
         _output_option(
             "--rejects-with-card-numbers",
-            help="Do not mask card numbers in --rejects, so that you can correct the rows. Only you can read the file.",
+            help="Write the rows of --rejects unmasked, so that you can correct them. Only you can read the file.",
         ),
     ] = False
     report: Annotated[Path | None, _output_option(metavar="FILE", help="Write the report as an HTML page.")] = None
