@@ -33,6 +33,7 @@ _API_ID_FIELDS = (
     "quick_invoice_api_id",
     "paylink_api_id",
     "contact_api_id",
+    "device_term_api_id",
 )
 _OTHER_RECORD = {
     **dict.fromkeys(_API_ID_FIELDS, "another-customers"),

@@ -128,5 +128,4 @@ async def accept_terms(gateway: AsyncGateway, box: Sandbox) -> Operation:
     """The record of device terms spells the integrator id in another way."""
     terms = gateway.resource("deviceterms", name="deviceterm", api_id="device_terms_api_id")
     new = {"terminal_id": box.terminal_id, "terms_conditions": "Tea is served at five.", "require_signature": True}
-    faults = [fault for fault in EXECUTED if fault != "wrong_response"]  # the sandbox leaves their integrator id in it
-    return Operation("POST /v2/deviceterms", lambda: terms.create(new), lambda: only(terms.list()), {}, faults=faults)
+    return Operation("POST /v2/deviceterms", lambda: terms.create(new), lambda: only(terms.list()), {}, faults=EXECUTED)
