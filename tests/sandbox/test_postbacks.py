@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -338,7 +339,8 @@ def test_credentials(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure
     shop.contact()
     sandbox.wait_until_idle()
     sent = f"Basic {base64.b64encode('shop:pläin:ted'.encode()).decode()}"
-    assert [one.headers["authorization"] for one in receiver.requests] == [sent, None, None, None]
+    # The four are delivered at the same time.
+    assert Counter(one.headers["authorization"] for one in receiver.requests) == {sent: 1, None: 3}
 
 
 # --- the log
