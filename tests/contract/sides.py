@@ -4,6 +4,7 @@ Each side returns plain values, so that one table of documented values can be co
 without a model of their requests by `gateway.resource`, and reads records by its typed resources where it has them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -66,8 +67,30 @@ class RefusedError(Exception):
         self.fields = {name: list(messages) for name, messages in fields.items()}
 
 
+class _Payments(ABC):
+    """The short forms for payments, which both sides have."""
+
+    @abstractmethod
+    def create(self, plural: str, fields: Values) -> Values: ...
+
+    @abstractmethod
+    def update(self, plural: str, record_id: str, fields: Values) -> Values: ...
+
+    @abstractmethod
+    def get(self, plural: str, record_id: str, *expand: str) -> Values: ...
+
+    def pay(self, **fields: Any) -> Values:
+        return self.create("transactions", _payment(fields))
+
+    def change(self, transaction: Values, **fields: Any) -> Values:
+        return self.update("transactions", transaction["id"], fields)
+
+    def read(self, transaction: Values, *expand: str) -> Values:
+        return self.get("transactions", transaction["id"], *expand)
+
+
 @attrs.frozen
-class RawSide:
+class RawSide(_Payments):
     """Raw JSON over HTTP."""
 
     http: httpx.Client
@@ -99,15 +122,6 @@ class RawSide:
         records: list[Values] = self._send("GET", f"/v2/{plural}", params=dict(filters)).json()[plural]
         return records
 
-    def pay(self, **fields: Any) -> Values:
-        return self.create("transactions", _payment(fields))
-
-    def change(self, transaction: Values, **fields: Any) -> Values:
-        return self.update("transactions", transaction["id"], fields)
-
-    def read(self, transaction: Values, *expand: str) -> Values:
-        return self.get("transactions", transaction["id"], *expand)
-
     def settle(self, batch_id: str) -> Values:
         batch: Values = self._send("POST", f"/v2/transactionbatches/{batch_id}/settle").json()["transactionbatch"]
         return batch
@@ -132,7 +146,7 @@ class RawSide:
 
 
 @attrs.frozen
-class SdkSide:
+class SdkSide(_Payments):
     """The SDK, without its own checks, so that the gateway answers."""
 
     portal: BlockingPortal
@@ -167,15 +181,6 @@ class SdkSide:
 
         found: list[Values] = self._ask(read)
         return found
-
-    def pay(self, **fields: Any) -> Values:
-        return self.create("transactions", _payment(fields))
-
-    def change(self, transaction: Values, **fields: Any) -> Values:
-        return self.update("transactions", transaction["id"], fields)
-
-    def read(self, transaction: Values, *expand: str) -> Values:
-        return self.get("transactions", transaction["id"], *expand)
 
     def settle(self, batch_id: str) -> Values:
         return self._call(self.gateway.transaction_batches.settle, batch_id)
