@@ -12,6 +12,7 @@ from gateway_async.cli import records
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
+from tests.support.leaks import shown_in
 from tests.support.processes import Ended, run_on_terminal, start_command
 
 CARD = "4111111111111111"
@@ -78,7 +79,7 @@ def test_secret_option(sandbox: Sandbox, environment: dict[str, str]) -> None:
     seen = "other users can see it in the process list"
     named = [f"{name}: {seen} (expected @- and standard input)" for name in ("account_number", "ssn4")]
     assert sorted(warnings) == [*named, f"userPin: {seen}"]
-    assert not any(secret in warned.stdout + warned.stderr for secret in ("4829", "7391"))
+    assert shown_in(warned.stdout + warned.stderr, ["4829", "7391"]) == []
 
 
 @pytest.mark.parametrize(

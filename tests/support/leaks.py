@@ -54,6 +54,11 @@ def leaks(error: object, planted: Iterable[str], own_files: Iterable[str]) -> se
     }
 
 
+def shown_in(text: str, planted: Iterable[str]) -> list[str]:
+    """Return the planted values that `text` shows; a short one inside a longer number or word, as a port, is chance."""
+    return [value for value in planted if re.search(_as_pattern(value), text)]
+
+
 def _as_pattern(form: str) -> str:
     return rf"(?<![\w.]){re.escape(form)}(?!\w)" if len(form) < CARD_PART else re.escape(form)
 
