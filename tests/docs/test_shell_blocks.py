@@ -275,6 +275,13 @@ def check_lost_response(scene: Scene) -> None:
     assert set(scene.sandbox.ledger()["charged"].values()) == {1}
 
 
+def check_start_page(scene: Scene) -> None:
+    """The package is installed as on the page of the installation, whose test makes a virtual environment for it."""
+    (installation,) = (block for block in BLOCKS if CHECKS.get((block.document, block.headline)) is check_installation)
+    assert scene.remaining.pop(0) in commands(installation)
+    scene.run("demo")
+
+
 def check_ids(scene: Scene) -> None:
     """The commands print the ids of the location, the terminal and the contact."""
     scene.run("check")
@@ -363,6 +370,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Scene], None]] = {
     ("docs/guides/deployment.md", "A service with several workers"): check_workers,
     ("docs/reference/command-line.md", "Completion"): check_completion,
     ("docs/reference/command-line.md", "Records"): check_records,
+    ("docs/index.md", "gateway-async"): check_start_page,
     ("docs/sandbox/index.md", "Sandbox"): check_sandbox,
     ("docs/sandbox/pages.md", "The sandbox in a browser"): check_sandbox,
     ("docs/start/first-call.md", "1. Start the sandbox"): check_first_sandbox,
@@ -463,6 +471,12 @@ def test_texts() -> None:
     assert sorted((block.document, block.headline) for block in texts) == sorted(TEXTS)
     programs = {command.text.split()[0] for block in BLOCKS for command in commands(block)}
     assert [str(block) for block in texts if programs & {line.split(" ")[0] for line in block.text.splitlines()}] == []
+
+
+def test_a_block_that_installs_packages_makes_a_virtual_environment() -> None:
+    # pip would change the environment that runs the tests.
+    installing = [block for block in BLOCKS if "pip install" in block.text and "-m venv" not in block.text]
+    assert [CHECKS.get((block.document, block.headline)) for block in installing] == [check_start_page]
 
 
 def test_entries() -> None:
