@@ -14,7 +14,7 @@ import attrs
 from gateway_async._background import run_beside
 from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
-from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowResult, RowState
 from gateway_async.observe import logger
 
 _MAX_SAMPLES: Final = 600
@@ -100,7 +100,7 @@ class Reasons:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def add(self, result: RowResult) -> None:
+    def add(self, result: RowResult | JournalEntry) -> None:
         """Count the reasons of a rejected or repeated row."""
         if result.state in (RowState.REJECTED, RowState.REPEATED):
             for reason in map(generalize, result.reasons):
@@ -201,6 +201,12 @@ class Report:
     def figures(self) -> Totals:
         """The rows of all runs, as all displays show them; this run's if the journal cannot be read."""
         return self.totals or self.ended
+
+    @property
+    def not_reached(self) -> int:
+        """The rejected and repeated rows that other runs recorded and this one has not reached again."""
+        every, own = self.figures, self.ended
+        return max(0, every.rejected + every.repeated - own.rejected - own.repeated)
 
     @property
     def complete(self) -> bool:

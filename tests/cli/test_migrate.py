@@ -320,6 +320,24 @@ def test_max_rows(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path)
         assert "maximum of 3 rows stored" in ended.stdout
 
 
+def test_stopped_rerun(environment: dict[str, str], tmp_path: Path) -> None:
+    """A run that stops before the rejects of an earlier one gives their number and reasons, and where they are."""
+    file, rejects, values = write(tmp_path / "cards.csv", 5, wrong=2), tmp_path / "rejects.csv", tmp_path / "r.json"
+    header, *rows = file.read_text().splitlines()
+    file.write_text("\n".join([header, *reversed(rows)]), encoding="utf-8")  # the wrong ones are the last
+    migrate(environment, file, *MAPPED)
+    new = [f"new{row},{card(9 + row)},{expiry}" for row, expiry in enumerate(("13/30", "12/30", "12/30"))]
+    file.write_text("\n".join([header, *new, rows[1], rows[0]]), encoding="utf-8")
+    ended = migrate(environment, file, *MAPPED, "--max-rows", "1", "--rejects", rejects, "--report-json", values)
+    report = json.loads(values.read_text())
+    assert (ended.returncode, report["rejected"], report["totals"]["rejected"]) == (5, 1, 3)
+    assert [reason["rows"] for reason in report["reasons"]] == [3]
+    assert len(rejects.read_text().splitlines()) == 1 + 1
+    assert "other rejects: 2 that this run did not reach; gateway-async migrate journal" in ended.stdout
+    without = migrate(environment, file, *MAPPED, "--max-seconds", "0.001")
+    assert (without.returncode, "rejects: in the journal; gateway-async" in without.stdout) == (5, True)
+
+
 def test_unwritable_file(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be written is status 1, also after `--max-rows`; a former report stays whole."""
     file, page = write(tmp_path / "cards.csv", 30), tmp_path / "report.html"

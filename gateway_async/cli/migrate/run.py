@@ -4,7 +4,7 @@ import json
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from gateway_async.cli.migrate.display import (
 from gateway_async.cli.migrate.options import MigrationOptions, client_factory
 from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn
-from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
 from gateway_async.migration.output.files import back_up
@@ -209,9 +209,7 @@ class MigrationRun:
 
     async def _write_outputs(self) -> None:
         """Write all requested files. If one cannot be written, the others are still written."""
-        if self._report.totals is None:  # an error ended the migration
-            async with aclosing(self._options.create_journal()) as journal:
-                await update_totals(self._report, journal)
+        await self._complete_figures()
         for option, write in (
             ("--out", self._write_vault_ids),
             ("--rejects", self._write_rejects),
@@ -225,6 +223,21 @@ class MigrationRun:
                 has_file = isinstance(error, OSError) and error.strerror
                 cause = f"{error.filename}: {error.strerror}" if has_file else str(error)  # type: ignore[union-attr]
                 warn(f"{option} could not be written: {cause}")
+
+    async def _complete_figures(self) -> None:
+        """Read what the report lacks in the journal: the figures after an error, the reasons of rows not reached."""
+        if self._report.totals is not None and not self._report.not_reached:
+            return
+        reasons = Reasons()
+        async with aclosing(self._options.create_journal()) as journal:
+            if self._report.totals is None:
+                await update_totals(self._report, journal)
+            with suppress(JournalError):
+                for state in (RowState.REJECTED, RowState.REPEATED):
+                    async with aclosing(iterate_entries(journal, state)) as entries:
+                        async for entry in entries:
+                            reasons.add(entry)
+                self._reasons = reasons
 
     async def _write_vault_ids(self) -> None:
         if not (path := self._options.out):

@@ -128,16 +128,19 @@ def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
 
 
 def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
-    """Yield where the rejects are: in a file, or only in the journal."""
+    """Yield where the rejects are: in a file, in the journal, or in both if the run has not reached all of them."""
+    figures = report.figures
+    lists = [f"--state {state}" for state in ("rejected", "repeated") if getattr(figures, state)]
+    location = shlex.quote(context.journal) if context.journal else "JOURNAL"
+    named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
+    verb = "list" if len(lists) > 1 else "lists"
+    command = f"gateway-async migrate journal {location}{named} {' and '.join(lists)} {verb}"
     if context.rejects:
         yield "rejects", context.rejects
-    elif (report.rejected or report.repeated) and not context.progress:
-        location = shlex.quote(context.journal) if context.journal else "JOURNAL"
-        named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
-        lists = [f"--state {state}" for state in ("rejected", "repeated") if getattr(report, state)]
-        verb = "list" if len(lists) > 1 else "lists"
-        command = f"gateway-async migrate journal {location}{named} {' and '.join(lists)}"
-        yield "rejects", f"in the journal; {command} {verb} them"
+        if report.not_reached:
+            yield "other rejects", f"{report.not_reached:,} that this run did not reach; {command} all"
+    elif lists and not context.progress:
+        yield "rejects", f"in the journal; {command} them"
 
 
 def failures(report: Report) -> str:
