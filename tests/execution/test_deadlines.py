@@ -119,14 +119,16 @@ NOT_FOUND = "was cancelled after it may have been sent: it was not found, but ma
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(
-    ("response", "says"), [(APPROVED, FOUND), (NOT_THERE, NOT_FOUND), (httpx.Response(403), "its outcome is unknown")]
+    ("response", "says", "unknown"),
+    [(APPROVED, FOUND, 0), (NOT_THERE, NOT_FOUND, 1), (httpx.Response(403), "its outcome is unknown", 1)],
 )
-async def test_timeout(response: httpx.Response, says: str) -> None:
-    """The `TimeoutError` of `asyncio.timeout` shows what the lookup found."""
+async def test_timeout(response: httpx.Response, says: str, unknown: int) -> None:
+    """The `TimeoutError` of `asyncio.timeout` shows what the lookup found; only an unknown outcome is counted."""
     async with Script(post=[silent], get=[response]).gateway() as gateway:
         with pytest.raises(TimeoutError) as caught:
             async with asyncio.timeout(0.1):
                 await sell_named(gateway)
+        assert gateway.health().unknown_outcomes == unknown
     notes = getattr(caught.value.__cause__, "__notes__", [])
     assert len(notes) == 1
     assert says in notes[0]

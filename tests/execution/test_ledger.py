@@ -810,7 +810,8 @@ async def test_a_ledger_that_cannot_be_read_recovers_nothing() -> None:
 async def test_a_closed_client_recovers_nothing() -> None:
     async with LedgerScript(get=[NOT_THERE]).gateway() as gateway:
         pass
-    await error_of(gateway.recover(), ClientClosedError)
+    closed = await error_of(gateway.recover(), ClientClosedError)
+    assert closed.call == "recover()"
 
 
 @pytest.mark.parametrize("wait", [-1, "30", True, float("nan")])

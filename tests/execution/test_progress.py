@@ -9,7 +9,7 @@ import httpx
 import pytest
 import trio
 
-from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate
+from gateway_async import InvalidRequestError, RouterAccountVaultCreate, RouterTransactionCreate, TerminalBusyError
 from gateway_async.observe import (
     CallEnded,
     CallStarted,
@@ -80,12 +80,11 @@ async def test_holder() -> None:
 
 
 async def test_time_left() -> None:
-    """`left` counts down to the `TerminalBusyError`."""
-    screen = ProgressReporter()
-    with pytest.raises(Exception, match="till-8"):
-        await Script(post=[slow]).run(
-            lambda g: sell_at_terminal(g, on_progress=screen), terminal_lease=Lease(others=9, wait=3)
-        )
+    """`left` counts down to the `TerminalBusyError`, with which the event of the wait ends."""
+    screen, script = ProgressReporter(), Script(post=[slow])
+    verb = partial(sell_at_terminal, on_progress=screen)
+    busy = await script.fail(verb, TerminalBusyError, match="till-8", terminal_lease=Lease(others=9, wait=3))
+    assert [event.error for event in script.events_of(TerminalWaitEnded)] == [busy]
     held = [each for each in screen.shown if each.state is TerminalState.HELD]
     assert [(each.waited, each.left) for each in held][:3] == [(0, 3), (1, 2), (2, 1)]
 

@@ -238,8 +238,8 @@ PAGE = """<!DOCTYPE html><html><head><title>502 Bad Gateway</title><style>p {col
 
 @pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/plain", ""])
 def test_html(content_type: str) -> None:
-    """Tags, scripts and styles are left out, whatever the header says."""
-    error = refusal(502, PAGE, content_type=content_type)
+    """Tags, scripts and styles are left out, whatever the header says and whatever spaces are before the page."""
+    error = refusal(502, f"\n {PAGE}", content_type=content_type)
     assert error.message == "502 Bad Gateway 502 Bad&nbsp;Gateway nginx"
 
 
@@ -502,6 +502,7 @@ def test_page_text(page: str, text: str) -> None:
     ("body", "path", "reason"),
     [
         (b'{"id": "c', "$", "not JSON: 9 bytes of incomplete or invalid JSON"),
+        (b' {"id": "c', "$", "not JSON: 10 bytes of incomplete or invalid JSON"),
         (b"<html><b>OK</b></html>", "$", "not JSON: 22 bytes of HTML"),
         (b"\xff\xfe\xfa", "$", "not JSON: 3 bytes"),
         (b'\xef\xbb\xbf{"id": "c1"}}', "$", "not JSON: 16 bytes of incomplete or invalid JSON"),

@@ -60,8 +60,19 @@ def test_every_difference_is_told() -> None:
     )
 
 
+def test_fields_that_prove_nothing_do_not_hide_the_next_difference() -> None:
+    expected = {"title": "Tea", "description": "green", "tax": "1.00", "exp_date": Secret("0930"), "id": "a"}
+    shown = {"title": None, "description": "green", "tax": "0.00", "exp_date": "0128", "id": "b"}
+    assert find_differences(expected, shown) == ("exp_date is not the one that was sent", "id is 'b', not 'a'")
+
+
 def test_a_difference_does_not_show_a_card_number() -> None:
     assert find_differences({"id": "a"}, {"id": "4111111111111111"}) == ("id is '************1111', not 'a'",)
+
+
+@pytest.mark.parametrize(("shown", "quoted"), [("2222", "2222"), ("12345", "…2345"), ("072000326", "…0326")])
+def test_a_whole_account_number_is_shown_by_its_last_four_digits(shown: str, quoted: str) -> None:
+    assert find_differences({"last_four": "1111"}, {"last_four": shown}) == (f"last_four is {quoted!r}, not '1111'",)
 
 
 AMOUNTS = [
@@ -125,7 +136,7 @@ AMOUNTS = [
 @pytest.mark.parametrize(("record", "agrees"), [row[1:] for row in AMOUNTS], ids=[row[0] for row in AMOUNTS])
 def test_amounts(record: dict[str, Any], agrees: bool) -> None:
     """A tip or surcharge may have been added, and a void or a decline sets 0; any other amount is another sale's."""
-    assert (find_differences({"transaction_amount": "12.50"}, record) == ()) is agrees
+    assert (find_differences({"action": "sale", "transaction_amount": "12.50"}, record) == ()) is agrees
 
 
 def test_tax() -> None:
