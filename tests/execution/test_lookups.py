@@ -286,10 +286,11 @@ async def test_furthest_try() -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_wrong_key(status: int) -> None:
-    """A wrong key is an error of its own, not an unknown outcome of each payment."""
+    """A wrong key is an error of its own, caused by that of the lookup, not an unknown outcome of each payment."""
     script = UsedConnections(post=[refusal(status)], get=[refusal(status)])
     error = await script.fail(sell_named, StatusError)
     assert (type(error) is not StatusError, error.status_code, script.methods) == (True, status, ["POST", "GET"])
+    assert (type(error.__cause__), error.call) == (type(error), "POST /v2/transactions")
 
 
 @pytest.mark.parametrize("response", [refusal(403), LOST, httpx.Response(401)], ids=["403", "lost", "of a proxy"])

@@ -386,7 +386,7 @@ async def test_a_refused_request_is_the_error_of_its_status() -> None:
     async with script.gateway() as gateway:
         await error_of(gateway.request("GET", "/v2/plans/1"), NotFoundError)
         error = await error_of(gateway.request("POST", "/v2/plans", body={"plan": {}}), ValidationError)
-    assert dict(error.fields) == {"title": ("bad",)}
+    assert (dict(error.fields), error.__cause__) == ({"title": ("bad",)}, None)
 
 
 async def test_an_empty_response_has_no_json() -> None:

@@ -27,6 +27,7 @@ from gateway_async import (
     NotSentError,
     OutcomeUnknownError,
     PaylinkCreate,
+    PermissionDeniedError,
     QuickInvoiceCreate,
     RateLimitError,
     RouterTransactionCreate,
@@ -37,7 +38,7 @@ from gateway_async import (
     TransactionUpdate,
     ValidationError,
 )
-from gateway_async.observe import Event, OutcomeLookedUp, RecordDiffers
+from gateway_async.observe import Event, LookupOutcome, OutcomeLookedUp, RecordDiffers
 from tests.support.outcomes import resolved
 from tests.support.scripted_transport import (
     APPROVED,
@@ -396,6 +397,18 @@ async def test_hidden_integrator_id(api_id: str | None) -> None:
         await anyio.sleep(130)
         await error_of(error.resolve(), OutcomeUnknownError)
     assert script.methods.count("POST") == 1
+
+
+async def test_foreign_response() -> None:
+    """A write with another request's response has an unknown outcome until it can be looked up, by its own id."""
+    script = Script(post=[record("transaction", transaction_api_id="other")], get=[BLOCKED])
+    async with script.gateway() as gateway:
+        error = await error_of(sell_named(gateway), MismatchedWriteError)
+        assert (error.api_id, error.sent["transaction_amount"]) == ("mine", "12.50")
+        script.responses["get"] = [APPROVED]
+        assert (await resolved(error, Transaction)).id == "found"
+    lookups = [(event.outcome, type(event.error)) for event in script.events_of(OutcomeLookedUp)]
+    assert lookups == [(LookupOutcome.UNKNOWN, PermissionDeniedError), (LookupOutcome.FOUND, type(None))]
 
 
 PROXY_404S = {
