@@ -175,23 +175,31 @@ class FileFormat:
             Exception: an `error`: the file belongs to another program, or to another version.
         """
         with transaction(connection, only_reading=True):  # other processes may be creating them now
-            has_tables = self._has_tables(connection, path, shared)
+            has_tables = self.has_tables(connection, path, shared=shared)
         if not has_tables:
             _set_wal(connection)
             with transaction(connection):
-                if not self._has_tables(connection, path, shared):  # check again, now that no other process writes
+                if not self.has_tables(connection, path, shared=shared):  # again, now that no other process writes
                     self._create_tables(connection, shared)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS, `fsync` leaves data in the cache of the disk
 
-    def _has_tables(self, connection: sqlite3.Connection, path: str, shared: bool) -> bool:
+    def has_tables(self, connection: sqlite3.Connection, path: str, *, shared: bool = False) -> bool:
+        """Check that the file is one of these, or empty; return whether it has all tables. Nothing is changed.
+
+        Raises:
+            Exception: an `error`: the file belongs to another program, or to another version.
+        """
         application, version = ask_pragma(connection, "application_id"), ask_pragma(connection, "user_version")
         existing = _existing_names(connection)
-        has_tables = existing.issuperset(CREATED_TABLES.findall(translate(self.schema, self.marks)))
+        tables = CREATED_TABLES.findall(translate(self.schema, self.marks))
+        has_tables = existing.issuperset(tables)
         if application == self.application_id and version != self.version:
             age = "a later" if version > self.version else "an earlier"
             reason = f"{age} version of this package made it (format {version}, expected {self.version})"
             raise self.error(path, reason)
+        if application == self.application_id and tables[0] not in existing:  # they are made together
+            raise self.error(path, f"it is not {self.kind}, although its header says so")
         is_own = application == self.application_id or shared or (self.can_be_shared and has_tables)
         if not is_own and (application or existing):
             hint = "; if that program is yours, pass shared=True" if self.can_be_shared else ""

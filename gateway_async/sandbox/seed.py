@@ -5,6 +5,7 @@ It is a location with a user, merchant accounts, a contact and a terminal.
 
 import secrets
 import sqlite3
+from collections.abc import Mapping
 
 import attrs
 import msgspec
@@ -32,22 +33,26 @@ _USER = {"first_name": "Sandy", "last_name": "Box", "email": "sandy@example.com"
 
 
 def load_info(gateway: Gateway) -> SandboxInfo:
-    """Load the info of the first location, which the first start creates.
-
-    Raises:
-        sqlite3.DatabaseError: The data file holds incompatible info.
-    """
-    settings = gateway.store.read_settings()
-    if "info" not in settings:
+    """Load the info of the first location, which the first start creates."""
+    info = read_info(gateway.store.read_settings())
+    if info is None:
         info = add_location(gateway, developer_id=gateway.ids.new())
         gateway.store.write_setting("info", msgspec.json.encode(info).decode())
         return info
     _complete_users(gateway)
-    try:
-        info = msgspec.json.decode(settings["info"], type=SandboxInfo)
-    except msgspec.DecodeError:
-        raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
     return attrs.evolve(info, base_url=gateway.base_url)
+
+
+def read_info(settings: Mapping[str, str]) -> SandboxInfo | None:
+    """Read the info of the first location; None before the first start has created it.
+
+    Raises:
+        sqlite3.DatabaseError: The settings are not a sandbox's.
+    """
+    try:
+        return msgspec.json.decode(settings["info"], type=SandboxInfo) if "info" in settings else None
+    except (msgspec.DecodeError, TypeError):
+        raise sqlite3.DatabaseError("the file was not made by this sandbox") from None
 
 
 def _complete_users(gateway: Gateway) -> None:

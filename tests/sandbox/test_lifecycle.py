@@ -291,21 +291,36 @@ def test_foreign_database(tmp_path: Path) -> None:
 
 
 def test_unusable_file(tmp_path: Path) -> None:
-    """A second sandbox is refused for the same file, as is a file of something else, or one that is not a database."""
+    """A second sandbox is refused for the same file, as is one that is not a database."""
     path = tmp_path / "sandbox.db"
     with Sandbox(data=path), pytest.raises(sqlite3.DatabaseError, match="locked"), Sandbox(data=path):
         pass
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"), Sandbox(data=path):
         pass
-    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("tables", "refusal"),
+    [
+        ("CREATE TABLE settings (name, value); INSERT INTO settings VALUES ('info', '{}')", "not made by this sandbox"),
+        ("CREATE TABLE settings (name, value); INSERT INTO settings VALUES ('info', 1)", "not made by this sandbox"),
+        ("CREATE TABLE settings (id, text)", "no such column"),
+        ("CREATE TABLE contacts (id, name)", "it is not a sandbox's data, although its header says so"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_a_file_with_the_identifier_of_a_sandbox_is_refused_unchanged(
+    mode: str, tables: str, refusal: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "sandbox.db"
     with closing(sqlite3.connect(path)) as records:
-        records.execute("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT)")
-        records.execute("INSERT INTO settings VALUES ('info', '{}')")
-        records.execute(f"PRAGMA application_id = {_FORMAT.application_id}")
-        records.commit()
-    with pytest.raises(sqlite3.DatabaseError, match="not made by this sandbox"), Sandbox(data=path):
+        records.execute(f"PRAGMA journal_mode = {mode}")
+        records.executescript(f"{tables}; PRAGMA application_id = {_FORMAT.application_id}")
+    before = path.read_bytes()
+    with pytest.raises(sqlite3.DatabaseError, match=refusal), Sandbox(data=path):
         pass
+    assert path.read_bytes() == before
 
 
 def test_full_disk(tmp_path: Path) -> None:

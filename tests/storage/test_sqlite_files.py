@@ -66,6 +66,15 @@ def make_other(path: Path, kind: str) -> None:
     next(each.file for name, each in KINDS.items() if name != kind)(path).close()
 
 
+def make_alike(path: Path, kind: str) -> None:
+    """Make a file with the store's identifier, whose tables are others."""
+    KINDS[kind].file(own := path.with_name("own")).close()
+    make_other(path, kind)
+    for pragma in ("application_id", "user_version"):
+        ((value,),) = ask_sqlite(own, f"PRAGMA {pragma}")
+        ask_sqlite(path, f"PRAGMA {pragma} = {value}")
+
+
 def make_version(difference: int, path: Path, kind: str) -> None:
     """Make a file of another version of the package, with the table's columns of then."""
     KINDS[kind].file(path).close()
@@ -78,6 +87,7 @@ REFUSED: dict[str, tuple[Callable[[Path, str], Any], str]] = {
     "foreign": (partial(make_foreign, "CREATE TABLE theirs (x)"), "it is another program's"),
     "named": (partial(make_foreign, "PRAGMA application_id = 7"), "it is another program's"),
     "other": (make_other, "it is another program's"),
+    "alike": (make_alike, "it is not {}, although its header says so"),
     "later": (partial(make_version, 1), "a later version of this package made it"),
     "earlier": (partial(make_version, -1), "an earlier version of this package made it"),
     "text": (lambda path, _: path.write_text("Dear diary, " * 100), "it is not {}"),

@@ -41,6 +41,7 @@ class Store:
 
     Args:
         path: A file, created if missing and migrated if older; None keeps the records in memory.
+        check_settings: Raises a `DatabaseError` for settings that are not a sandbox's, before the file is changed.
 
     Attributes:
         on_change: Called after each transaction.
@@ -49,13 +50,16 @@ class Store:
         sqlite3.DatabaseError: The file is not a database, belongs to another program, or another sandbox uses it.
     """
 
-    def __init__(self, path: str | None = None) -> None:
+    def __init__(self, path: str | None = None, check_settings: Callable[[dict[str, str]], object] = dict) -> None:
         self._connection = open_database(path, 0) if path else _open_in_memory()
         self._watchers: dict[str, Watcher] = {}
         self.on_change: Callable[[], object] = lambda: None
         if not path:
             return
         try:
+            self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            if _FORMAT.has_tables(self._connection, path):
+                check_settings(self.read_settings())
             _prepare(self._connection, path)
             restrict_mode(path)
         except sqlite3.DatabaseError:
@@ -191,7 +195,6 @@ def _empty_database() -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     _FORMAT.initialize(connection, path)
     connection.execute("PRAGMA synchronous = NORMAL")
     with transaction(connection):
