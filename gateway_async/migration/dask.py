@@ -23,11 +23,11 @@ from gateway_async._background import run_beside
 from gateway_async._extras import import_extra
 from gateway_async._text import Problem, describe_error
 from gateway_async.client import AsyncGateway
-from gateway_async.errors import InvalidRequestError, JournalError
+from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
-from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import COUNT_SECONDS, Report, Samples, counting_totals, update_totals
+from gateway_async.migration.recorder import JournalWriter, RowCallback
+from gateway_async.migration.report import Report, Samples, counting_totals, update_totals
 from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
@@ -243,6 +243,7 @@ class _Coordinator:
     _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
     _readers: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(_MAX_READERS))
     _stop_signal: StopSignal = attrs.field(default=attrs.Factory(lambda self: StopSignal(self.report), takes_self=True))
+    _journal_writer: JournalWriter = attrs.field(init=False)
     _waiting_scopes: set[anyio.CancelScope] = attrs.field(factory=set)
     _held_back: list[Shard] = attrs.field(factory=list)
     _unreported: dict[Shard, ShardResult] = attrs.field(factory=dict)
@@ -257,23 +258,23 @@ class _Coordinator:
     _last_worker_at: float = attrs.field(factory=anyio.current_time)
     _samples: Samples = attrs.field(factory=Samples)
 
+    def __attrs_post_init__(self) -> None:
+        self._journal_writer = JournalWriter(self.journal, self._stop_signal, self.job.give_up_after)
+
     async def run(self, shards: Sequence[Shard]) -> Report:
         report = self.report
         report.started_at = datetime.now(UTC)
         self._rows = sum(shard.rows for shard in shards)
         self.client.subscribe_topic(self._id, self._receive_progress)
         try:
-            async with counting_totals(report, self.journal) as is_counted:
-                async with run_beside(self._tick_often):
-                    with anyio.move_on_after(COUNT_SECONDS):
-                        await is_counted.wait()
-                    self._stored_before = report.totals.stored if report.totals else None
-                    await self._run_shards(shards)
+            async with counting_totals(report, self.journal) as is_counted, run_beside(self._tick_often):
+                await is_counted.wait()
+                self._stored_before = report.totals.stored if report.totals else None
+                await self._run_shards(shards)
                 if self._given_up:
                     self._stop_signal.set("; ".join(self._given_up))
                 if not report.stopped:
-                    with suppress(JournalError):
-                        await self.journal.finish()
+                    await self._journal_writer.finish()
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._stop_workers()
@@ -420,6 +421,7 @@ class _Coordinator:
         report.seconds = anyio.current_time() - self._started_at
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)
+        report.waits_for = report.waits_for or self._journal_writer.waits_for
         if not (self._threads or report.ended_at):
             report.waits_for = report.waits_for or "no worker is connected"
         report.samples = self._samples.with_one_of(report)

@@ -23,6 +23,8 @@ T = TypeVar("T")
 _LAST_WRITE_SECONDS: Final = 10.0
 """Seconds that a cancellation waits for a journal that hangs. A batch takes milliseconds, on a busy disk seconds."""
 
+_NOTHING_IS_LOST: Final = "nothing is lost, run the migration again: it looks up the rows whose results are missing"
+
 
 class JournalWriter:
     """Writes the started rows and the results of a run to its journal, in batches. A failing disk is retried.
@@ -105,6 +107,7 @@ class JournalWriter:
             try:
                 if unsent:
                     await self._journal.delete_unsent(unsent)
+                    unsent = []
                 if results:
                     await self._journal.record_results(results)
             except BaseException:
@@ -120,7 +123,7 @@ class JournalWriter:
             except JournalError as error:
                 self._pause_sending(error)
                 if anyio.current_time() >= until:
-                    self._stop_signal.set(str(error))
+                    self._stop_signal.set(f"{error}; {_NOTHING_IS_LOST}")
                 if self._stop_signal.reason:
                     return None
             else:

@@ -22,9 +22,6 @@ _COUNT_PAUSE: Final = 0.5
 _COUNT_PAUSE_FACTOR: Final = 50
 """Pause after a count of the journal, in multiples of its duration."""
 _FIRST_COUNT_SECONDS: Final = 1.0
-COUNT_SECONDS: Final = 30.0
-"""Seconds that the start or the end of a run waits for a count. One of millions of rows takes seconds."""
-
 
 STATES: Final[Mapping[RowState, str]] = {
     RowState.STORED: "stored",
@@ -250,21 +247,18 @@ async def counting_totals(report: Report, journal: Journal) -> AsyncIterator[any
 
 
 async def update_totals(report: Report, journal: Journal) -> None:
-    """Count the rows of all runs. If the journal does not respond in time, the report keeps its totals."""
-    with anyio.move_on_after(COUNT_SECONDS) as limit:
-        await _count(report, journal)
-    if limit.cancelled_caught:
-        logger.warning("the journal did not count its rows within %g s", COUNT_SECONDS)
+    """Count the rows of all runs at the end; the report has no totals if the journal cannot be read."""
+    try:
+        report.totals = Totals.from_counts(await journal.counts())
+    except JournalError as error:
+        report.totals = None
+        logger.warning("the rows of all runs could not be counted: %s", error)
 
 
 async def _count_often(report: Report, journal: Journal, is_counted: anyio.Event) -> None:
     while True:
         began = anyio.current_time()
-        await _count(report, journal)
+        with suppress(JournalError):
+            report.totals = Totals.from_counts(await journal.counts())
         is_counted.set()
         await anyio.sleep(max(_COUNT_PAUSE, _COUNT_PAUSE_FACTOR * (anyio.current_time() - began)))
-
-
-async def _count(report: Report, journal: Journal) -> None:
-    with suppress(JournalError):
-        report.totals = Totals.from_counts(await journal.counts())

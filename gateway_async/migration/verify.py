@@ -22,7 +22,13 @@ from gateway_async.errors import (
     PermissionDeniedError,
     RecordDeletedError,
 )
-from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState, iterate_started
+from gateway_async.migration.journal.protocol import (
+    Journal,
+    JournalEntry,
+    RowState,
+    iterate_started,
+    limit_response_time,
+)
 from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.report import MAX_KINDS, Totals, generalize
 from gateway_async.migration.rows.row import (
@@ -170,7 +176,8 @@ async def verify_vaults(
     rows = None if rows is None else iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     checker = _Checker(Verification(), gateway, concurrency, on_progress, on_finding)
-    async with closing_async(SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal) as store:
+    opened = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
+    async with closing_async(limit_response_time(opened)) as store:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     return checker.result
 

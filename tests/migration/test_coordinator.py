@@ -8,8 +8,9 @@ import attrs
 import pytest
 import trio.testing
 
+from gateway_async.errors import JournalError
 from gateway_async.migration.dask import _Coordinator
-from gateway_async.migration.journal.protocol import RowResult, RowState
+from gateway_async.migration.journal.protocol import RowResult, RowState, limit_response_time
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.shard_job import ShardJob, ShardResult
@@ -35,7 +36,7 @@ class Cluster:
         is_lost: whether the scheduler is gone; then a client raises any error.
         runs: the shards that were run.
         reserved: what the journal's next calls of `reserve_rows` return.
-        is_silent: whether the journal does not respond when it is to count its rows.
+        silent: the methods of the journal that do not respond.
     """
 
     def __init__(self, run_shard: Callable[[Shard], Awaitable[ShardResult]]) -> None:
@@ -44,7 +45,7 @@ class Cluster:
         self.is_lost = False
         self.runs: list[Shard] = []
         self.reserved: list[int] = []
-        self.is_silent = False
+        self.silent: tuple[str, ...] = ()
 
     def subscribe_topic(self, *_: Any) -> None:
         pass
@@ -63,15 +64,19 @@ class Cluster:
         return await self.run_shard(shard)
 
     async def counts(self) -> Mapping[RowState, int]:
-        if self.is_silent:
-            await anyio.sleep_forever()
+        await self._respond("counts")
         return {}
 
     async def reserve_rows(self, number: int, **_limit: int) -> int:
+        await self._respond("reserve_rows")
         return self.reserved.pop(0) if number > 0 else 0
 
     async def finish(self) -> None:
-        pass
+        await self._respond("finish")
+
+    async def _respond(self, method: str) -> None:
+        if method in self.silent:
+            await anyio.sleep_forever()
 
     def _check(self) -> None:
         if self.is_lost:
@@ -114,7 +119,8 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 def coordinator(cluster: Any, rows: Rows, *, retries: int = 0, **callbacks: Any) -> _Coordinator:
     job = ShardJob(path="cards.csv", name="cards", journal=lambda: cluster, size=0, give_up_after=60.0, max_rows=9)
     functions = {"stop_when": None, "on_progress": None, "on_row": rows.report, **callbacks}
-    return _Coordinator(client=cluster, job=job, journal=cluster, report=Report(), retries=retries, **functions)
+    journal = limit_response_time(cluster)
+    return _Coordinator(client=cluster, job=job, journal=journal, report=Report(), retries=retries, **functions)
 
 
 def rejected(shard: Shard, **fields: Any) -> ShardResult:
@@ -248,8 +254,33 @@ async def test_a_silent_journal_delays_start_and_end_by_one_count(rows: Rows) ->
 
     seen: list[float] = []
     cluster = Cluster(run_shard)
-    cluster.is_silent = True
+    cluster.silent = ("counts",)
     made = coordinator(cluster, rows, on_progress=lambda report: seen.append(report.seconds))
     report = await made.run(SHARDS)
     assert (report.stored, report.complete, report.totals) == (8, True, None)
     assert (seen[0] <= 2, 60 <= report.seconds < 64) == (True, True)
+
+
+async def test_the_end_gives_up_a_journal_that_hangs(rows: Rows) -> None:
+    async def run_shard(_shard: Shard) -> ShardResult:
+        return ShardResult(Report(stored=2), ())
+
+    waits: list[str] = []
+    cluster = Cluster(run_shard)
+    cluster.silent = ("finish",)
+    made = coordinator(cluster, rows, on_progress=lambda report: waits.append(report.waits_for))
+    report = await made.run(SHARDS)
+    said = "the journal Cluster cannot be used: no response within 30 s"
+    assert report.stopped.startswith(f"{said}; nothing is lost, run the migration again")
+    assert (said in waits, report.seconds <= 60 + 2 * 30) == (True, True)
+
+
+async def test_a_counter_of_rows_that_hangs_ends_the_migration(rows: Rows) -> None:
+    async def run_shard(shard: Shard) -> ShardResult:
+        return rejected(shard, **AT_CAP)
+
+    cluster = Cluster(run_shard)
+    cluster.silent = ("reserve_rows",)
+    with pytest.raises(JournalError, match="no response within 30 s"):
+        await coordinator(cluster, rows).run(SHARDS)
+    assert anyio.current_time() < 40

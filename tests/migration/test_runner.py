@@ -570,8 +570,38 @@ async def test_a_full_disk_is_waited_for(migration: Migration) -> None:
 async def test_a_disk_that_stays_full(migration: Migration) -> None:
     migration.journal.broken = "the disk is full"
     report = await migration.run(rows(10), give_up_after=60)
-    assert report.stopped == "the journal memory cannot be used: the disk is full"
+    assert report.stopped.startswith("the journal memory cannot be used: the disk is full; nothing is lost, run ")
     assert not migration.gateway.sent
+
+
+@pytest.mark.parametrize("method", ["record_starts", "record_results", "flush", "finish"])
+async def test_a_run_gives_up_a_journal_that_hangs(
+    migration: Migration, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(migration.journal, method, hang)
+        report = await migration.run(
+            rows(9), give_up_after=60, on_progress=lambda report: seen.append(report.waits_for)
+        )
+    said = "the journal MemoryJournal cannot be used: no response within 30 s"
+    assert (
+        report.stopped
+        == f"{said}; nothing is lost, run the migration again: it looks up the rows whose results are missing"
+    )
+    assert said in seen
+    assert anyio.current_time() <= 60 + 2 * 30 + 10
+    report = await migration.run(rows(9))
+    assert (report.complete, report.totals, len(migration.gateway.sent)) == (True, Totals(stored=9), 9)
+
+
+async def test_a_journal_that_does_not_close_delays_the_end_by_half_a_minute(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(migration.journal, "aclose", hang)
+    report = await migration.run(rows(9))
+    assert (report.stored, report.complete, anyio.current_time() <= 1 + 30) == (9, True, True)
+    assert "the journal was not closed within 30 s" in caplog.text
 
 
 @pytest.mark.parametrize("lines", [True, False])
@@ -670,7 +700,7 @@ async def test_a_silent_journal_delays_the_end_by_one_count(
 ) -> None:
     monkeypatch.setattr(migration.journal, "counts", hang)
     report = await migration.run(rows(9))
-    assert (report.stored, report.complete, report.totals) == (9, True, None)
+    assert (report.stored, report.complete, report.totals, report.figures.stored) == (9, True, None, 9)
     assert anyio.current_time() <= 1 + 30 + 1
 
 

@@ -5,13 +5,20 @@ can be sent has the key's entry. The others, and rows with a problem, are not st
 position.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, cast
 
+import anyio
 import attrs
+
+from gateway_async.errors import JournalError
+from gateway_async.observe import logger
+
+RESPONSE_SECONDS: Final = 30.0
+"""Seconds that a journal may take for a call. A batch takes milliseconds; to count millions of rows takes seconds."""
 
 
 class RowState(StrEnum):
@@ -121,7 +128,8 @@ def gateway_mismatch(known: str, gateway: str) -> str:
 class Journal(Protocol):
     """Stores the rows of a migration. `SqliteJournal` and `PostgresJournal` implement it; you can write another one.
 
-    Every method raises `JournalError` when the store cannot be used. A journal belongs to one migration.
+    Every method raises `JournalError` when the store cannot be used. A journal belongs to one migration. A call that
+    takes longer than 30 seconds is cancelled and counts as failed; it may have taken effect nevertheless.
     """
 
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
@@ -217,6 +225,33 @@ class Journal(Protocol):
     async def aclose(self) -> None:
         """Write pending changes and close the store; a second close is harmless."""
         ...
+
+
+def limit_response_time(journal: Journal) -> Journal:
+    """Make calls of a journal raise `JournalError` if it does not respond in time; a close is given up."""
+    return cast("Journal", _LimitedJournal(journal))
+
+
+class _LimitedJournal:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._journal, name)
+
+        async def call(*args: Any, **options: Any) -> Any:
+            with anyio.move_on_after(RESPONSE_SECONDS):
+                return await method(*args, **options)
+            location = getattr(self._journal, "location", type(self._journal).__name__)
+            raise JournalError(location, f"no response within {RESPONSE_SECONDS:g} s")
+
+        return call
+
+    async def aclose(self) -> None:
+        with anyio.move_on_after(RESPONSE_SECONDS) as scope:
+            await self._journal.aclose()
+        if scope.cancelled_caught:
+            logger.warning("the journal was not closed within %g s", RESPONSE_SECONDS)
 
 
 def split_new_rows(

@@ -98,6 +98,11 @@ class _SqlJournal(SqlStore[QueuedStore | PooledStore]):
         self._create = create
         self._run = self._since = 0
 
+    @property
+    def location(self) -> str:
+        """The file, or the address of the database without a password."""
+        return self._store.location
+
     async def start(self, name: str | None, gateway: str = "", *, since: int | None = None) -> JournalRun:
         """Start a run."""
         own = self._name or (Path(self._store.location).stem if name is None else name)
