@@ -255,6 +255,19 @@ def command_line(arguments: Sequence[str], remark: str = "") -> str:
     return f"{command_name()} {shlex.join(masked)}{comment}"
 
 
+def without_option(arguments: Sequence[str], name: str) -> list[str]:
+    """Leave an option and its value out of the arguments of a command."""
+    kept: list[str] = []
+    given = iter(arguments)
+    for argument in given:
+        option, has_value, _ = argument.replace("_", "-").partition("=")
+        if option != name:
+            kept.append(argument)
+        elif not has_value:
+            next(given, None)
+    return kept
+
+
 def _shortest(name: str, path: str) -> str:
     """Return `name` if it leads to this program, otherwise the path."""
     found = shutil.which(name)

@@ -311,13 +311,17 @@ def test_passwords(environment: dict[str, str], tmp_path: Path) -> None:
     assert "   # *** hides a secret: write it there, or take a database's password from PGPASSWORD" in told
 
 
-def test_max_rows(sandbox: Sandbox, environment: dict[str, str], tmp_path: Path) -> None:
-    """`--max-rows` is exact, and the next run goes on behind them; status 5."""
+def test_max_rows(
+    sandbox: Sandbox, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--max-rows` is exact, and the command to continue with is without it; status 5."""
     file = write(tmp_path / "cards.csv", 30, wrong=2)
-    for number in (1, 2):
-        ended = migrate(environment, file, *MAPPED, "--max-rows", "3")
+    for number, option in ((1, ("--max-rows", "3")), (2, ("--max_rows=3",))):
+        monkeypatch.setattr("sys.argv", ["gateway-async", "migrate", *option, str(file), *MAPPED])
+        ended = migrate(environment, *option, file, *MAPPED)
         assert (ended.returncode, len(stored(sandbox))) == (5, 3 * number)
         assert "maximum of 3 rows stored" in ended.stdout
+        assert f"migrate {file} --map " in ended.stdout.partition("Continue with:")[2]
 
 
 def test_stopped_rerun(environment: dict[str, str], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from gateway_async.cli.migrate.display import (
 )
 from gateway_async.cli.migrate.options import MigrationOptions, client_factory
 from gateway_async.cli.migrate.signals import Interruption
-from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn
+from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn, without_option
 from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
@@ -270,13 +270,14 @@ class MigrationRun:
     def _context(self) -> RunContext:
         options, wrote_rejects = self._options, any(name == "rejects" for name, _ in self._files)
         same_input = "" if options.input.path else "with the same input again"
+        arguments = without_option(sys.argv[1:], "--max-rows") if self._report.at_cap else sys.argv[1:]
         return RunContext(
             input=options.input.location,
             journal=display_location(options.journal_location),
             rejects=str(options.rejects) if wrote_rejects else "",
             reasons=self._reasons.most(_MAX_REASONS),
             newest_rejects=tuple(self._newest_rejects),
-            resume_command=command_line(sys.argv[1:], same_input),
+            resume_command=command_line(arguments, same_input),
         )
 
     def _finish(self) -> int:
