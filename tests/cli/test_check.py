@@ -64,9 +64,11 @@ def serve_http(certificate: trustme.LeafCert | None = None) -> Iterator[str]:
             server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_all_is_well(environment: dict[str, str]) -> None:

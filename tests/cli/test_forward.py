@@ -74,9 +74,11 @@ def serve_program(*statuses: int) -> Iterator[Program]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        yield Program(f"http://127.0.0.1:{server.server_address[1]}/hooks?key=planted", received)
-        server.shutdown()
-        thread.join()
+        try:
+            yield Program(f"http://127.0.0.1:{server.server_address[1]}/hooks?key=planted", received)
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_forwarding(listen: Listen) -> None:

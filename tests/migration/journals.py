@@ -43,11 +43,13 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Another]:
         )
         return made[-1]
 
-    yield another
-    for journal in made:
-        await journal.aclose()
-    if kind == "postgres":
-        ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
+    try:
+        yield another
+    finally:
+        for journal in made:
+            await journal.aclose()
+        if kind == "postgres":
+            ask_postgres(f"DROP TABLE IF EXISTS {table}, {table}_runs, {table}_not_started")
 
 
 def begin(key: str, fingerprint: str = "f", line: int | None = 2, row_number: int = 0) -> RowStarted:
