@@ -138,7 +138,16 @@ async def migrate_vaults_dask(
         if retry_rejected:
             await store.delete_rejected()
         job, report = attrs.evolve(job, name=run.name, since=run.number), Report(run.name)
-        coordinator = _Coordinator(client, job, store, report, retries, stop_when, on_row, on_progress)
+        coordinator = _Coordinator(
+            client=client,
+            job=job,
+            journal=store,
+            report=report,
+            retries=retries,
+            stop_when=stop_when,
+            on_row=on_row,
+            on_progress=on_progress,
+        )
         return await coordinator.run(shards)
 
 
@@ -227,7 +236,7 @@ def run_shard(migration: str, job: ShardJob, shard: Any) -> ShardResult:
 # --- in the caller's process
 
 
-@attrs.define
+@attrs.define(kw_only=True)
 class _Coordinator:
     """Submits the shards of a migration to the workers of a cluster, and adds up their reports."""
 
@@ -236,9 +245,9 @@ class _Coordinator:
     journal: Any
     report: Report
     retries: int
-    stop_when: Callable[[Report], str | None] | None
-    on_row: RowCallback | None
-    on_progress: Callable[[Report], object] | None
+    stop_when: Callable[[Report], str | None] | None = None
+    on_row: RowCallback | None = None
+    on_progress: Callable[[Report], object] | None = None
     _id: str = attrs.field(factory=lambda: token_hex(8))
     _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
     _readers: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(_MAX_READERS))

@@ -118,9 +118,10 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 
 def coordinator(cluster: Any, rows: Rows, *, retries: int = 0, **callbacks: Any) -> _Coordinator:
     job = ShardJob(path="cards.csv", name="cards", journal=lambda: cluster, size=0, give_up_after=60.0, max_rows=9)
-    functions = {"stop_when": None, "on_progress": None, "on_row": rows.report, **callbacks}
     journal = limit_response_time(cluster)
-    return _Coordinator(client=cluster, job=job, journal=journal, report=Report(), retries=retries, **functions)
+    return _Coordinator(
+        client=cluster, job=job, journal=journal, report=Report(), retries=retries, on_row=rows.report, **callbacks
+    )
 
 
 def rejected(shard: Shard, **fields: Any) -> ShardResult:

@@ -113,7 +113,7 @@ async def coordinate(folder: Path, sizes: Sequence[int], max_rows: int, dead: in
         await journal.start("m")
         scheduler = Scheduler(journal, dead)
         job = ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal, max_rows=max_rows)
-        coordinator = _Coordinator(scheduler, job, journal, Report("m"), 0, None, None, None)
+        coordinator = _Coordinator(client=scheduler, job=job, journal=journal, report=Report("m"), retries=0)
         report = await coordinator.run([Shard(start, start + 1, 1, rows) for start, rows in enumerate(sizes)])
     return scheduler.stored, report
 
