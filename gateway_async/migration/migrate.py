@@ -1,6 +1,6 @@
 """`migrate_vaults`: store any number of accounts in the vault, each once, also over several runs."""
 
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from os import PathLike
@@ -19,7 +19,7 @@ from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
 from gateway_async.migration.report import Report, Samples, counting_totals
-from gateway_async.migration.rows.row import VaultRow, iterate_rows
+from gateway_async.migration.rows.row import InputRow, VaultRow, iterate_rows
 from gateway_async.migration.runner import Runner
 from gateway_async.migration.sources.files import Rows
 from gateway_async.migration.stop import RowAllowance
@@ -113,7 +113,7 @@ async def migrate_vaults(
 
 async def migrate_rows(
     gateway: AsyncGateway,
-    rows: AsyncIterable[VaultRow | VaultCreate],
+    rows: AsyncGenerator[InputRow],
     journal: Journal,
     *,
     is_shard: bool,

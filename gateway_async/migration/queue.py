@@ -1,13 +1,11 @@
 """Queue of rows for the workers: read a little ahead, and written to the journal in batches."""
 
 from collections import deque
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
 import anyio
-
-from gateway_async.migration.rows.row import iterate
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -17,21 +15,21 @@ AHEAD: Final = 256
 
 
 class RowQueue(Generic[R, T]):
-    """Rows from any iterable, converted to row tasks in batches, for any number of workers.
+    """Rows of a generator, converted to row tasks in batches, for any number of workers.
 
     Args:
-        rows: the source of the rows.
+        rows: the source of the rows, which is closed.
         start_rows: converts some rows to row tasks, in order. The next rows are read meanwhile.
         admit: decides in order whether a task may be given out, and may wait. False ends the queue before that task.
         ahead: rows that are read, and tasks that are made, before a worker needs them.
 
     Attributes:
-        error: the exception of the rows' iterable. Rows before it are still processed.
+        error: the exception of the rows' generator. Rows before it are still processed.
     """
 
     def __init__(
         self,
-        rows: Iterable[R] | AsyncIterable[R],
+        rows: AsyncGenerator[R],
         start_rows: Callable[[Sequence[R]], Awaitable[Sequence[T]]],
         admit: Callable[[T], Awaitable[bool]] | None = None,
         ahead: int = AHEAD,
@@ -49,7 +47,7 @@ class RowQueue(Generic[R, T]):
         """Read all rows, no faster than they are consumed. It runs concurrently with the workers."""
         with self._reading:
             try:
-                async with aclosing(iterate(self._rows)) as rows:
+                async with aclosing(self._rows) as rows:
                     async for row in rows:
                         self._read.put(row)
                         if self._read.is_full:

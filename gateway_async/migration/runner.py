@@ -4,7 +4,7 @@ A row is in the journal before it is sent. A stored row is not sent again.
 """
 
 from collections import deque
-from collections.abc import AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Final
 
@@ -111,9 +111,7 @@ class Runner:
         for scope in self._waiting_scopes:
             scope.cancel()
 
-    async def run(
-        self, rows: Iterable[InputRow] | AsyncIterable[InputRow], run: int, *, is_shard: bool = False
-    ) -> None:
+    async def run(self, rows: AsyncGenerator[InputRow], run: int, *, is_shard: bool = False) -> None:
         """Process all rows, then look up unresolved ones once more.
 
         Args:

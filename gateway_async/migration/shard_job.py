@@ -23,7 +23,7 @@ from gateway_async.migration.journal.store import PostgresJournal
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.report import Report
-from gateway_async.migration.rows.row import VaultRow
+from gateway_async.migration.rows.row import VaultRow, iterate_rows
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import Rows, read_rows
 from gateway_async.migration.stop import RowAllowance, SharedRowAllowance
@@ -132,7 +132,7 @@ class ShardJob:
         ):
             report = await migrate_rows(
                 gateway,
-                self.rows_of(shard),
+                iterate_rows(self.rows_of(shard)),
                 journal,
                 is_shard=True,
                 counts_totals=False,

@@ -1,6 +1,6 @@
 """Rows on their way: in order, in batches, no further ahead than needed."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -38,7 +38,7 @@ async def taken(queue: RowQueue[Any, str], most: int = 10**9) -> list[str]:
     return started
 
 
-async def numbers(count: int) -> AsyncIterator[int]:
+async def numbers(count: int) -> AsyncGenerator[int]:
     for number in range(count):
         yield number
 
@@ -47,7 +47,7 @@ async def numbers(count: int) -> AsyncIterator[int]:
 async def test_every_task_comes_once_and_in_order(count: int) -> None:
     wanted = [str(number) for number in range(count) if number % 10]
     begun = Begun()
-    assert await taken(RowQueue(range(count), begun.begin)) == wanted
+    assert await taken(RowQueue(iterate(range(count)), begun.begin)) == wanted
     assert await taken(RowQueue(numbers(count), begun.begin)) == wanted
     assert len(begun.batches) <= 2 * (count // 20 + 2)
 
@@ -60,14 +60,14 @@ async def test_it_reads_no_further_than_needed() -> None:
             seen.append(1)
             yield len(seen)
 
-    queue = RowQueue(endless(), Begun().begin)
+    queue = RowQueue(iterate(endless()), Begun().begin)
     assert len(await taken(queue, 100)) == 100
     assert len(seen) < 100 + 4 * 256
 
 
 async def test_tasks_that_were_not_taken_remain() -> None:
     begun = Begun()
-    queue = RowQueue(range(1000), begun.begin)
+    queue = RowQueue(iterate(range(1000)), begun.begin)
     started = await taken(queue, 5)
     assert await queue.get() is None
     remaining = list(queue.remaining())
@@ -76,7 +76,7 @@ async def test_tasks_that_were_not_taken_remain() -> None:
 
 
 async def test_a_single_row_does_not_wait_for_company() -> None:
-    async def slow() -> AsyncIterator[int]:
+    async def slow() -> AsyncGenerator[int]:
         yield 1
         await anyio.sleep_forever()
 
@@ -89,7 +89,7 @@ async def test_an_error_of_the_source_ends_it() -> None:
         yield 1
         raise ZeroDivisionError
 
-    queue = RowQueue(broken(), Begun().begin)
+    queue = RowQueue(iterate(broken()), Begun().begin)
     assert await taken(queue) == ["1"]
     assert isinstance(queue.error, ZeroDivisionError)
 
