@@ -1,4 +1,4 @@
-"""`LazyRequest` and `LazyResponse` are httpx's messages; `ResponseParser` bounds what it keeps of a response."""
+"""`LazyRequest` and `LazyResponse` are httpx's messages."""
 
 import httpx
 import pytest
@@ -12,7 +12,6 @@ from gateway_async._http.messages import (
     header_lines,
     headers_of,
 )
-from gateway_async._http.response_parser import ResponseParser
 from gateway_async._http.upload import Upload
 
 ADDRESSES = [
@@ -93,24 +92,3 @@ def test_response_headers() -> None:
     assert (len(headers), list(headers), "Content-type" in headers) == (1, ["content-type"], True)
     assert repr(headers) == repr(response.headers) == "Headers({'content-type': 'text/html'})"
     assert (response.http_version, response.reason_phrase) == ("HTTP/1.1", "OK")
-
-
-# --- the parser
-
-LONGEST = 64 * 1024
-
-
-def test_endless_status() -> None:
-    """A parser that never sees the end of a head keeps at most 64 KiB."""
-    parser = ResponseParser()
-    parser.feed(b"HTTP/1.1 000 Odd\r\nContent-Length: 1000000\r\n\r\n")
-    with pytest.raises(httpx.RemoteProtocolError, match="longer than 65536 bytes"):
-        parser.feed(bytes(LONGEST))
-
-
-@pytest.mark.parametrize(("body", "reusable"), [(b"", True), (b"data", False)])
-def test_data_after_a_head_response(body: bytes, reusable: bool) -> None:
-    parser = ResponseParser()
-    parser.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + body)
-    parser.end_after_head()
-    assert (parser.complete, parser.reusable) == (True, reusable)
