@@ -19,6 +19,16 @@ CARD = "4111111111111111"
 OTHER_CARD = "5555555555554444"
 STAMPS = "TEST_STAMPS"
 WITHIN = 20
+RUN_UNTIL_INPUT_ENDS = """
+import os, runpy, sys, threading
+def wait():
+    sys.stdin.read()
+    os._exit(1)
+threading.Thread(target=wait, daemon=True).start()
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+"""Runs a module as `python -m` does, until the process that started it ends, even by SIGKILL."""
 
 
 class Cluster:
@@ -48,12 +58,12 @@ class Cluster:
         worker = self._workers.pop(0)
         assert worker.poll() is None, "it ended by itself"
         worker.kill()
-        worker.wait(WITHIN)
+        worker.communicate(timeout=WITHIN)
 
     def end(self) -> None:
         for process in (*self._workers, self._scheduler):
             process.kill()
-            process.wait(WITHIN)
+            process.communicate(timeout=WITHIN)
         self._log.close()
 
     def log(self) -> str:
@@ -65,8 +75,9 @@ class Cluster:
 
     def _start(self, module: str, *options: str) -> subprocess.Popen[bytes]:
         common = ("--scheduler-file", str(self._file), "--host", "127.0.0.1", "--no-dashboard")
-        command = [sys.executable, "-m", f"distributed.cli.{module}", *common, *options]
-        return subprocess.Popen(command, stderr=self._log, env=self._environment, cwd=self.folder)  # noqa: S603
+        command = [sys.executable, "-c", RUN_UNTIL_INPUT_ENDS, f"distributed.cli.{module}", *common, *options]
+        pipe, log = subprocess.PIPE, self._log
+        return subprocess.Popen(command, stdin=pipe, stderr=log, env=self._environment, cwd=self.folder)  # noqa: S603
 
     def _wait_for_file(self) -> dict[str, Any]:
         until = time.monotonic() + WITHIN
