@@ -1,5 +1,6 @@
 """Describe the fields of a class, or the members of an enumeration, in a table that opens at a click.
 
+The required fields of a request are in a table that is always open.
 Each of them keeps the anchor that a description of its own would have.
 """
 
@@ -7,7 +8,6 @@ import enum
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import groupby
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -65,14 +65,17 @@ def field_table(kind: type, path: str) -> list[str]:
     rows = list(_members(kind) if is_enum else _fields(kind))
     if not rows:
         return []
-    noun = "value" if is_enum else "field"
-    count = f"{len(rows)} {noun}{'s' if len(rows) > 1 else ''}"
-    is_open = " open" if len(rows) <= OPEN_ROWS else ""
-    lines = _html(f'<details class="fields"{is_open}><summary>{count}</summary>')
-    for caption, group in groupby(rows, lambda row: row.group):
-        head = ("name", "value", "meaning") if is_enum else ("field", "type", "meaning")
-        lines += _table(caption, head, path, list(group))
-    return lines + _html("</details>")
+    head = ("name", "value", "meaning") if is_enum else ("field", "type", "meaning")
+    required = [row for row in rows if row.group == "Required"]
+    others = [row for row in rows if row.group != "Required"]
+    lines = _table("Required", head, path, required) if required else []
+    if not others:
+        return lines
+    noun = "value" if is_enum else "optional field" if others[0].group else "field"
+    count = f"{len(others)} {noun}{'s' if len(others) > 1 else ''}"
+    is_open = " open" if len(others) <= OPEN_ROWS else ""
+    lines += _html(f'<details class="fields"{is_open}><summary>{count}</summary>')
+    return lines + _table("", head, path, others) + _html("</details>")
 
 
 def names_in_table(kind: type) -> set[str]:

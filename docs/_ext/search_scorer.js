@@ -1,4 +1,4 @@
-/* Order the results of the search: guides, then methods and classes, then other pages, and fields last. */
+/* Order the results of the search: guides, then methods and classes, then other pages and lists, and fields last. */
 "use strict";
 
 const QUERY = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
@@ -14,7 +14,7 @@ const isNamed = (title) => {
 };
 
 const valueOf = (page) => {
-  if (/^(changelog|contributing|examples|(\w+\/)?index)$/.test(page)) return 10;
+  if (/^(changelog|contributing|examples|start\/glossary|(\w+\/)?index)$/.test(page)) return 10;
   if (/^reference\/(api|commands)\//.test(page)) return 5;
   return (/^(start|guides|paths)\//.test(page) ? 30 : 20) + (FIRST_PAGES.has(page) ? 3 : 0);
 };

@@ -77,6 +77,7 @@ FIRST_RESULTS = {
     "testing with pytest": "guides/testing.html",
     "terminal": "guides/terminals.html",
     "recurring payments": "guides/recurring-payments.html",
+    "subscription": "guides/recurring-payments.html",
     "gateway.transactions.create": "reference/api/transactions.html#gateway.transactions.create",
     "contacts.list": "reference/api/contacts.html#gateway.contacts.list",
     "OutcomeUnknownError": "reference/errors.html#outcomeunknownerror",
@@ -87,7 +88,6 @@ AMONG_FIRST_RESULTS = {
     "charged twice": "guides/operations.html#a-card-is-charged-twice",
     "CA": "guides/payments.html",
     "country": "guides/payments.html",
-    "subscription": "guides/recurring-payments.html",
     "idempotency": "guides/idempotent-checkout.html",
     "cents": "guides/payments.html",
 }
@@ -142,6 +142,13 @@ async def test_section_link(visitor: Visitor) -> None:
     page = await visitor.open("/guides/operations.html#after-a-crash")
     is_at_top = "() => document.getElementById('after-a-crash').getBoundingClientRect().top < 200"
     await page.wait_for_function(is_at_top)
+
+
+async def test_required_fields(visitor: Visitor) -> None:
+    """The required fields of a request are seen without opening a table."""
+    page = await visitor.open("/reference/api/transactions.html")
+    await expect(page.locator('[id="gateway_async.TransactionCreate.action"]')).to_be_visible()
+    await expect(page.locator('[id="gateway_async.TransactionCreate.transaction_amount"]')).to_be_hidden()
 
 
 async def test_field_link(visitor: Visitor) -> None:
