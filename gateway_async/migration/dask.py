@@ -27,7 +27,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.recorder import JournalWriter, RowCallback
-from gateway_async.migration.report import Report, Samples, counting_totals, update_totals
+from gateway_async.migration.report import Report, ReportCallbacks, counting_totals, update_totals
 from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
@@ -137,16 +137,14 @@ async def migrate_vaults_dask(
             await store.reserve_rows(0, limit=max_rows)  # creates the counter, before workers do it at once
         if retry_rejected:
             await store.delete_rejected()
-        job, report = attrs.evolve(job, name=run.name, since=run.number), Report(run.name)
+        job = attrs.evolve(job, name=run.name, since=run.number)
         coordinator = _Coordinator(
             client=client,
             job=job,
             journal=store,
-            report=report,
+            callbacks=ReportCallbacks(Report(run.name), stop_when, on_progress),
             retries=retries,
-            stop_when=stop_when,
             on_row=on_row,
-            on_progress=on_progress,
         )
         return await coordinator.run(shards)
 
@@ -243,16 +241,18 @@ class _Coordinator:
     client: Any
     job: ShardJob
     journal: Any
-    report: Report
+    callbacks: ReportCallbacks
     retries: int
-    stop_when: Callable[[Report], str | None] | None = None
     on_row: RowCallback | None = None
-    on_progress: Callable[[Report], object] | None = None
     _id: str = attrs.field(factory=lambda: token_hex(8))
     _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
     _readers: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(_MAX_READERS))
     _stop_signal: StopSignal = attrs.field(default=attrs.Factory(lambda self: StopSignal(self.report), takes_self=True))
-    _journal_writer: JournalWriter = attrs.field(init=False)
+    _journal_writer: JournalWriter = attrs.field(
+        default=attrs.Factory(
+            lambda self: JournalWriter(self.journal, self._stop_signal, self.job.give_up_after), takes_self=True
+        )
+    )
     _waiting_scopes: set[anyio.CancelScope] = attrs.field(factory=set)
     _held_back: list[Shard] = attrs.field(factory=list)
     _unreported: dict[Shard, ShardResult] = attrs.field(factory=dict)
@@ -263,12 +263,11 @@ class _Coordinator:
     _rows: int = 0
     _stored_before: int | None = None
     _threads: int = 0
-    _started_at: float = attrs.field(factory=anyio.current_time)
     _last_worker_at: float = attrs.field(factory=anyio.current_time)
-    _samples: Samples = attrs.field(factory=Samples)
 
-    def __attrs_post_init__(self) -> None:
-        self._journal_writer = JournalWriter(self.journal, self._stop_signal, self.job.give_up_after)
+    @property
+    def report(self) -> Report:
+        return self.callbacks.report
 
     async def run(self, shards: Sequence[Shard]) -> Report:
         report = self.report
@@ -400,8 +399,7 @@ class _Coordinator:
         """Adapt to the workers, update the report and stop if asked to, twice a second."""
         while True:
             await self._count_threads()
-            self._update_report()
-            if self.stop_when and (reason := self.stop_when(self.report)):
+            if reason := self._update_report():
                 self._stop_signal.set(reason)
             if self.report.stopped:
                 await self._stop_workers()  # also those that connected later
@@ -421,21 +419,19 @@ class _Coordinator:
             self._stop_signal.set(f"no worker was connected for {self.job.give_up_after:g} s")
         self._slots.total_tokens = max(1, self._threads * _SHARDS_PER_THREAD)
 
-    def _update_report(self) -> None:
+    def _update_report(self) -> str | None:
+        """Return the reason to stop, if there is one."""
         report = self.report
         stored = 0
         if report.totals and self._stored_before is not None:
             stored = report.totals.stored - self._stored_before
         add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored)
-        report.seconds = anyio.current_time() - self._started_at
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)
         report.waits_for = report.waits_for or self._journal_writer.waits_for
         if not (self._threads or report.ended_at):
             report.waits_for = report.waits_for or "no worker is connected"
-        report.samples = self._samples.with_one_of(report)
-        if self.on_progress:
-            self.on_progress(report)
+        return self.callbacks.call()
 
 
 _SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")

@@ -18,7 +18,7 @@ from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
-from gateway_async.migration.report import Report, Samples, counting_totals
+from gateway_async.migration.report import Report, ReportCallbacks, counting_totals
 from gateway_async.migration.rows.row import InputRow, VaultRow, iterate_rows
 from gateway_async.migration.runner import Runner
 from gateway_async.migration.sources.files import Rows
@@ -153,7 +153,7 @@ async def migrate_rows(
             on_row=on_row,
             give_up_after=give_up_after,
         )
-        monitor = _Monitor(report, limiter, runner, stop_when, on_progress)
+        monitor = _Monitor(report, limiter, runner, ReportCallbacks(report, stop_when, on_progress))
         async with counting_totals(report, journal) if counts_totals else nullcontext():
             with gateway.observing(limiter.observe):
                 # Neither waits for the other: a slow journal would delay a stop.
@@ -172,10 +172,7 @@ class _Monitor:
     _report: Report
     _limiter: ConcurrencyLimiter
     _runner: Runner
-    _stop_when: Callable[[Report], str | None] | None
-    _on_progress: Callable[[Report], object] | None
-    _started_at: float = attrs.field(factory=anyio.current_time)
-    _samples: Samples = attrs.field(factory=Samples)
+    _callbacks: ReportCallbacks
 
     async def update_often(self) -> None:
         while True:
@@ -189,16 +186,12 @@ class _Monitor:
 
     def update(self) -> None:
         report, limiter = self._report, self._limiter
-        report.seconds = anyio.current_time() - self._started_at
         report.failed_attempts = limiter.failed_attempts
         report.limit = limiter.limit
         report.in_flight = limiter.in_flight
         report.failures = dict(limiter.failures)
         report.waits_for = self._runner.waits_for
-        report.samples = self._samples.with_one_of(report)
-        if self._on_progress:
-            self._on_progress(report)
-        if self._stop_when and (reason := self._stop_when(report)):
+        if reason := self._callbacks.call():
             self._runner.stop(reason)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -229,6 +229,25 @@ class Samples:
             self._kept = self._kept[::2]
             self._every *= 2
         return self._kept
+
+
+@attrs.define
+class ReportCallbacks:
+    """Calls the functions that the caller gave for a report, which gets its duration and a sample before."""
+
+    report: Report
+    stop_when: Callable[[Report], str | None] | None = None
+    on_progress: Callable[[Report], object] | None = None
+    _started_at: float = attrs.field(factory=anyio.current_time)
+    _samples: Samples = attrs.field(factory=Samples)
+
+    def call(self) -> str | None:
+        """Return the reason to stop, if there is one."""
+        self.report.seconds = anyio.current_time() - self._started_at
+        self.report.samples = self._samples.with_one_of(self.report)
+        if self.on_progress:
+            self.on_progress(self.report)
+        return self.stop_when(self.report) if self.stop_when else None
 
 
 @asynccontextmanager

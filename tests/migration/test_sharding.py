@@ -18,7 +18,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask, read_rows
 from gateway_async.migration.dask import _Coordinator, add_up
 from gateway_async.migration.journal.store import SqliteJournal
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import Report, ReportCallbacks
 from gateway_async.migration.shard_job import ShardJob, ShardResult
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import shards
@@ -113,7 +113,8 @@ async def coordinate(folder: Path, sizes: Sequence[int], max_rows: int, dead: in
         await journal.start("m")
         scheduler = Scheduler(journal, dead)
         job = ShardJob(path="cards.csv", size=1, name="m", journal=MemoryJournal, max_rows=max_rows)
-        coordinator = _Coordinator(client=scheduler, job=job, journal=journal, report=Report("m"), retries=0)
+        callbacks = ReportCallbacks(Report("m"))
+        coordinator = _Coordinator(client=scheduler, job=job, journal=journal, callbacks=callbacks, retries=0)
         report = await coordinator.run([Shard(start, start + 1, 1, rows) for start, rows in enumerate(sizes)])
     return scheduler.stored, report
 
