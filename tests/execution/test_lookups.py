@@ -298,3 +298,12 @@ async def test_used_connection(response: ScriptedResponse) -> None:
     """The refusal may be that of another call, and nothing says that this one was not executed."""
     script = UsedConnections(post=[refusal(401)], get=[response])
     await script.fail(sell_named, OutcomeUnknownError)
+
+
+@pytest.mark.parametrize("kind", [Script, UsedConnections])
+@pytest.mark.parametrize("status", [404, 409, 410])
+async def test_deleted_before(kind: type[Script], status: int) -> None:
+    """A record that was deleted before is not deleted by this call, whatever connection the answer came from."""
+    script = kind(delete=[refusal(status)], get=[absent])
+    error = await script.fail(lambda gateway: gateway.contacts.delete("c"), StatusError)
+    assert (error.status_code, error.call) == (status, "DELETE /v2/contacts/c")
