@@ -9,7 +9,7 @@ from gateway_async._execution.lookup import OutcomeLookup
 from gateway_async._execution.recovery import CrashRecovery
 from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
-from gateway_async.errors import MismatchedWriteError
+from gateway_async.errors import MalformedReplyError, MismatchedWriteError
 from gateway_async.ledger.protocol import Intent, Recovered
 
 from .test_ledger import intent
@@ -72,6 +72,7 @@ async def test_a_record_that_only_the_list_shows_proves_nothing(
     ledger: Any = OneIntent()
     recovered = await recover(ledger, lookup(by_id, lookup(listed)))
     assert recovered.outcome == outcome
+    assert isinstance(recovered.error, MalformedReplyError) is (outcome == "unknown")
     assert ledger.outcomes == recorded
 
 
