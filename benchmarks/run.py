@@ -40,20 +40,20 @@ PEERS: Final = ("aiohttp", "httpx", "httptools", "stripe", "openai", "orjson", "
 RESULTS: Final = Path(__file__).with_name("results") / "benchmarks.json"
 
 
-def measure(program: str) -> list[Row]:
+def measure(program: str, **options: int) -> list[Row]:
     """Run one comparison in this process."""
     pin_client()
-    rows: list[Row] = importlib.import_module(program).main()
+    rows: list[Row] = importlib.import_module(program).main(**options)
     return rows
 
 
-def run_all(programs: Sequence[str]) -> list[Row]:
+def run_all(programs: Sequence[str], **options: int) -> list[Row]:
     """Run comparisons and print their rows."""
     rows = []
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         for program in programs:
             began = time.perf_counter()
-            measured = fresh.submit(measure, program).result()
+            measured = fresh.submit(measure, program, **options).result()
             print(f"\n{program}.py, {time.perf_counter() - began:.0f} s")
             show(measured)
             rows += measured
@@ -81,7 +81,8 @@ def main() -> None:
     """Run the comparisons of the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", default=PROGRAMS, metavar="PROGRAM", help=", ".join(PROGRAMS))
-    rows = run_all(parser.parse_args().programs)
+    parser.add_argument("--rounds", type=int, default=argparse.SUPPRESS, help="how often each is measured")
+    rows = run_all(**vars(parser.parse_args()))
     verdicts = [row.verdict for row in rows if row.verdict]
     print(f"\n{verdicts.count('met')} of {len(verdicts)} goals are met")
     write(rows)
