@@ -111,11 +111,11 @@ NOX = "nox --no-venv --no-install"
 SHORT_FORMS: Mapping[str, str] = {
     "gateway-async demo": "gateway-async demo --help",  # tests/cli/test_demo.py runs it
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/nox": (
-        "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m nox --list"
+        "python3 -m venv --without-pip .venv && pip --python .venv install '.[dev]' && .venv/bin/python -m nox --list"
     ),
     "pytest": "pytest tests/test_errors.py",
     "pytest -m contract": "pytest -m contract tests/contract/test_rows.py",
-    "pytest -m docs": "pytest -m docs examples tests/support",
+    "pytest -m docs": "pytest -m docs tests/docs/test_picture.py",
     "pytest -m house": "pytest -m house tests/architecture/test_field_docstrings.py",
     "pytest -m chaos": "pytest -m chaos tests/crash_testing/test_invariants.py",
     'pytest -m "not slow" -n 4': 'pytest -m "not slow" -n 1 tests/test_errors.py',
@@ -127,11 +127,11 @@ SHORT_FORMS: Mapping[str, str] = {
         "python -m tests.simulation --seeds 10..14 --plant lost-lease"
     ),
     "nox -s reliability": f"{NOX} -s reliability -- cut-ledger --short",
-    "nox -s reliability -- --short": "python -m tests.reliability cut-ledger --short",
+    "nox -s reliability -- --short": f"{NOX} --list -s reliability -- --short",
     "nox -s reliability -- steady-load --share 0.1": "python -m tests.reliability cut-ledger --share 0.001",
     "nox -s reliability -- --without retry-budget": "python -m tests.reliability --without retry-budget",
     "nox -s reliability -- --list": "python -m tests.reliability --list",
-    "nox -s benchmarks": f"{NOX} -s benchmarks -- decoding",
+    "nox -s benchmarks": f"{NOX} -s benchmarks -- decoding --rounds 1",
     "nox -s benchmarks -- calls": f"{NOX} --list -s benchmarks -- calls",
     "python benchmarks/calls.py --rounds 3 --calls 300": "python benchmarks/decoding.py --rounds 1",
 }
@@ -311,7 +311,7 @@ INPUTS: Mapping[str, Callable[[Scene], None]] = {
     "gateway_async.upgrade": write_former_program,
     "examples": lambda scene: link_checkout(scene, "examples"),
     "tests.simulation": lambda scene: link_checkout(scene, "tests"),
-    "tests/contract": lambda scene: link_checkout(scene, "tests", "examples", "pyproject.toml"),
+    "tests/contract": lambda scene: link_checkout(scene, "tests", *SOURCES),
     "'.[dev]'": lambda scene: link_checkout(scene, *SOURCES),
     "nox -s reliability": lambda scene: copy_checkout(scene, "tests"),
     "nox -s benchmarks": lambda scene: copy_checkout(scene, "benchmarks"),

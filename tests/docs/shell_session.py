@@ -12,6 +12,7 @@ from typing import Final
 import anyio
 import attrs
 
+from tests.support.processes import write_forked_commands
 from tests.support.waiting import until
 
 from .documents import Block
@@ -128,21 +129,25 @@ class ShellSession:
     Args:
         folder: its working directory.
         environment: all its variables.
+        forks: whether the fork server runs `gateway-async`, `uvicorn` and programs, or a Python of their own.
 
     Attributes:
         running: the servers that it has started, in order.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], *, forks: bool = True) -> None:
         self.folder = folder
         self.running: list[Running] = []
         self._files = folder / ".shell"
         self._files.mkdir()
+        programs = self._files / "bin"
+        programs.mkdir()
         self._number = 0
         self._bash = subprocess.Popen(
             ["bash", "--norc", "--noprofile", "-s"],  # noqa: S607  that of the machine
             cwd=folder,
-            env=environment,
+            env={**environment, "PATH": f"{programs}{os.pathsep}{environment['PATH']}"},
+            pass_fds=write_forked_commands(programs) if forks else (),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -68,7 +68,7 @@ class Walkthrough:
         waits: what the reader waits for before a command, by its text.
         ports: the ports of the page, and those that take their place.
         servers: the running servers, by the command that started them.
-        process_id: the number that the last server has printed, which the page calls PID.
+        process_id: the number that the last server has printed, which the page calls PID; or that of its command.
     """
 
     shell: ShellSession
@@ -103,14 +103,17 @@ class Walkthrough:
             return
         text = re.sub(r"\bPID\b", str(self.process_id), text)
         if killed := text.partition("kill -9 ")[2]:
-            text += f" && {{ wait {killed} || true; }}"  # or bash would report the death at any later time
+            child = self._last.process_id if killed == str(self.process_id) else killed
+            text += f" && {{ wait {child} || true; }}"  # or bash would report the death at any later time
+        if text.endswith("&"):
+            text = f"PATH=${{PATH#*:}} {text}"  # not forked: the process that is killed is the program itself
         if _READS.match(step.text):
             with suppress(TimeoutError):
                 anyio.run(until, lambda: self._problem(step, text) is None, 0.3)
         problem = self._problem(step, text)
         assert problem is None, problem
         if killed == str(self.process_id):
-            self._forget(self.process_id)
+            self._forget(self._last.process_id)
 
     def _has_printed(self, shown: str) -> bool:
         """Return whether the last server has printed a text."""
@@ -129,7 +132,8 @@ class Walkthrough:
         """Start a server, in the place of the one that has its port."""
         name = step.text.split()[0]
         if running := self.servers.pop(name, None):
-            os.kill(running.process_id, signal.SIGTERM)  # a background process of bash ignores Ctrl-C
+            with suppress(ProcessLookupError):  # a program that waited for a customer ends
+                os.kill(running.process_id, signal.SIGTERM)  # a background process of bash ignores Ctrl-C
             self._forget(running.process_id)
         if ready := self.waiting.get(step.text):
             server = Server("", ready)
@@ -137,7 +141,8 @@ class Walkthrough:
             options = f"--port {self.ports['8080']}" if name == "gateway-async" else ""
             server = attrs.evolve(server_of(step.text), options=options)
         running = self.servers[name] = self._last = self.shell.serve(text, server)
-        self.process_id = running.process_id
+        printed = re.search(r"process:? \[?(\d+)", running.output)
+        self.process_id = int(printed[1]) if printed else running.process_id
         assert is_shown(self._globalize(running.output), step.output), running.output
         for line in _EXPORT.findall(running.output):
             self.shell.run(line)

@@ -2,7 +2,7 @@
 
 Starting Python takes half a second of processor time, forking a few milliseconds. A forked process is a child of the
 test's process, like any that it starts itself, and ends like every Python: with its exit functions, its warnings and
-its exit status.
+its exit status. A shell of a test starts programs too: by a command (`forked_command.py`) that stands for the program.
 """
 
 import ctypes
@@ -10,12 +10,14 @@ import gc
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -59,11 +61,12 @@ class ForkServer:
         """
         request: dict[str, Any] = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
         request |= {"session": session, "closed": closed}
-        socket.send_fds(self._connection, [json.dumps([modules, request]).encode()], streams)
-        return int(self._connection.recv(_LONGEST_MESSAGE))
+        socket.send_fds(self.connection, [json.dumps([modules, request]).encode()], streams)
+        return int(self.connection.recv(_LONGEST_MESSAGE))
 
     @cached_property
-    def _connection(self) -> socket.socket:
+    def connection(self) -> socket.socket:
+        """The socket of all requests. A shell inherits it for its commands."""
         # A process whose parent has ended becomes a child of the nearest subreaper: of this process.
         if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl")
@@ -80,7 +83,7 @@ class ForkServer:
 def _serve(connection: socket.socket) -> dict[str, Any]:
     """Fork for each request; return the request in the forked process only."""
     while True:
-        message, streams, _, _ = socket.recv_fds(connection, _LONGEST_MESSAGE, 3)
+        message, descriptors, _, _ = socket.recv_fds(connection, _LONGEST_MESSAGE, 4)
         if not message:
             os._exit(0)
         request: dict[str, Any]
@@ -88,21 +91,56 @@ def _serve(connection: socket.socket) -> dict[str, Any]:
         for module in modules:
             import_module(module)
         gc.freeze()
-        read, write = os.pipe()
-        if between := os.fork():
-            os.waitpid(between, 0)  # from now on its child is one of the test's process
-            connection.send(os.read(read, _LONGEST_MESSAGE))
-        elif child := os.fork():
-            os.write(write, str(child).encode())
-            os._exit(0)
-        else:
+        streams, command = descriptors[:3], descriptors[3:]
+        is_forked = _fork_supervised(streams, *command) if command else _fork_orphan(connection)
+        if is_forked:
             for number, descriptor in enumerate(streams):
                 os.dup2(descriptor, number)
-        for descriptor in (read, write, *streams):
+        for descriptor in descriptors:
             os.close(descriptor)
-        if not between:
+        if is_forked:
             connection.close()
             return request
+
+
+def _fork_orphan(connection: socket.socket) -> bool:
+    """Fork a process that becomes a child of the test's process, and send its process id; return True in it."""
+    read, write = os.pipe()
+    between = os.fork()
+    child = os.fork() if not between else -1
+    if between:
+        os.waitpid(between, 0)
+        connection.send(os.read(read, _LONGEST_MESSAGE))
+    elif child:
+        os.write(write, str(child).encode())
+        os._exit(0)
+    os.close(read)
+    os.close(write)
+    return not child
+
+
+def _fork_supervised(streams: Sequence[int], command: int) -> bool:
+    """Fork a process for the command of a shell; return True in it.
+
+    Its parent sends its process id and its wait status to the command, and kills it when the command is killed.
+    """
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:  # the parents of earlier ones
+            pass
+    if os.fork():
+        return False
+    child = os.fork()
+    if not child:
+        return True
+    for descriptor in streams:
+        os.close(descriptor)  # a pipe ends with the process
+    with socket.socket(fileno=command) as shell, suppress(BrokenPipeError):
+        shell.send(str(child).encode())
+        ended = os.pidfd_open(child)
+        if ended not in select.select([ended, shell.fileno()], [], [])[0]:
+            os.kill(child, signal.SIGKILL)
+        shell.send(str(os.waitpid(child, 0)[1]).encode())
+    os._exit(0)
 
 
 def _run(
@@ -125,10 +163,11 @@ def _run(
         setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as when Python starts
     if arguments[0] == "-m":
         sys.argv = list(arguments[1:])
+        sys.path[0] = folder
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
     elif arguments[0].endswith(".py"):
         sys.argv = list(arguments)
-        sys.path[0] = str(Path(arguments[0]).parent)
+        sys.path[0] = str(Path(arguments[0]).absolute().parent)
         runpy.run_path(arguments[0], run_name="__main__")
     else:
         call(*arguments)

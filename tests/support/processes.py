@@ -115,6 +115,7 @@ class ForkedProcess(Process):
 
 _FORK_SERVER: Final = ForkServer(ENVIRONMENT)
 _CAN_FORK: Final = sys.platform == "linux"
+_FORKED_COMMAND: Final = Path(__file__).with_name("forked_command.py").read_text(encoding="utf-8")
 _OF_COMMAND: Final = [
     f"gateway_async.cli.{name}"
     for name in ("app", "check", "demo", "inbox", "ledger", "listen", "records", "sandbox", "trigger")
@@ -151,6 +152,19 @@ def start_function(function: Callable[..., object], *arguments: Any, **options: 
     if _CAN_FORK:
         return ForkedProcess(words, [function.__module__], **options)
     return Process([sys.executable, "-m", "tests.support.fork_server", *words], cwd=ROOT, **options)
+
+
+def write_forked_commands(folder: Path) -> Sequence[int]:
+    """Write commands for the PATH of a shell, which has to inherit the descriptors that this function returns."""
+    if not _CAN_FORK:
+        return []
+    descriptor = _FORK_SERVER.connection.fileno()
+    for name, start in {"gateway-async": COMMAND[2:], "python": (), "uvicorn": ("-m", "uvicorn")}.items():
+        modules = ["uvicorn", "fastapi"] if name == "uvicorn" else _OF_COMMAND
+        call = f"run({descriptor}, {[*start]}, {modules})\n"
+        (folder / name).write_text(f"#!{sys.executable} -ISE\n{_FORKED_COMMAND}{call}", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    return [descriptor]
 
 
 def start_python(*arguments: str, **environment: str) -> Process:
