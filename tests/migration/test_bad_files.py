@@ -14,7 +14,7 @@ from .files import CARD, HEADER, card_row, keys, lines, put, read, wrong
 
 pytestmark = pytest.mark.anyio
 
-LONG_LINE = int(os.environ.get("GATEWAY_LONG_LINE", str(64 << 20)))
+LONG_LINE = int(os.environ.get("GATEWAY_LONG_LINE", str(40 << 20)))
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", HEADER, HEADER + "\r\n", "\ufeff" + HEADER + "\n\n"])
