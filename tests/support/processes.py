@@ -117,9 +117,12 @@ _FORK_SERVER: Final = ForkServer(ENVIRONMENT)
 _CAN_FORK: Final = sys.platform == "linux"
 _FORKED_COMMAND: Final = Path(__file__).with_name("forked_command.py").read_text(encoding="utf-8")
 _OF_COMMAND: Final = [
-    f"gateway_async.cli.{name}"
-    for name in ("app", "check", "demo", "inbox", "ledger", "listen", "records", "sandbox", "trigger")
-] + [f"gateway_async.cli.migrate.{name}" for name in ("journal", "run", "verify")]
+    *("pydantic.fields", "pydantic.type_adapter", "anyio._backends._asyncio", "uvicorn.lifespan.off", "encodings.idna"),
+    *(f"gateway_async.cli.{name}" for name in ("app", "check", "demo", "inbox", "ledger", "listen", "records")),
+    *(f"gateway_async.cli.{name}" for name in ("sandbox", "trigger")),
+    *(f"gateway_async.cli.migrate.{name}" for name in ("journal", "run", "verify")),
+]
+"""What a command imports, some of it only when it runs."""
 
 
 def start(*arguments: str, **environment: str) -> Process:
