@@ -17,9 +17,15 @@ def accept_duplicate_ids() -> Iterator[None]:
     def plain_indexes(table: Table) -> list[str]:
         return [statement.replace("UNIQUE ", "") for statement in indexes(table)]
 
-    store._empty_database.cache_clear()  # sandboxes without a file copy it
+    _forget_empty_database()
     try:
         with patch.object(Gateway, "is_taken", lambda *_, **__: False), patch.object(store, "_indexes", plain_indexes):
             yield
     finally:
-        store._empty_database.cache_clear()
+        _forget_empty_database()
+
+
+def _forget_empty_database() -> None:
+    """Let the next sandbox without a file make a new database to copy, with the indexes of that time."""
+    store._empty_database().close()  # Python 3.13 warns of an open one that is collected
+    store._empty_database.cache_clear()
