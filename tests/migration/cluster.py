@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes, and a file of rows for them."""
+"""A Dask cluster of real processes, forked from one that has imported Dask."""
 
 import json
 import os
@@ -8,27 +8,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any, TextIO
 
 from gateway_async import AsyncGateway
 from gateway_async.observe import CallEnded, Event
+from tests.support.processes import ENVIRONMENT, Process, start_function
 
-ROOT = Path(__file__).parents[2]
-CARD = "4111111111111111"
-OTHER_CARD = "5555555555554444"
 STAMPS = "TEST_STAMPS"
 WITHIN = 20
-RUN_UNTIL_INPUT_ENDS = """
-import os, runpy, sys, threading
-def wait():
-    sys.stdin.read()
-    os._exit(1)
-threading.Thread(target=wait, daemon=True).start()
-sys.argv = sys.argv[1:]
-runpy.run_module(sys.argv[0], run_name="__main__")
-"""
-"""Runs a module as `python -m` does, until the process that started it ends, even by SIGKILL."""
 
 
 class Cluster:
@@ -41,12 +31,11 @@ class Cluster:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        self._environment = {**os.environ, **environment, "PYTHONPATH": path, STAMPS: str(folder)}
+        self._environment = {**ENVIRONMENT, **environment, STAMPS: str(folder)}
         self._file = folder / "scheduler.json"
         self._log = (folder / "log").open("w")
         self._scheduler = self._start("dask_scheduler", "--port", "0")
-        self._workers: list[subprocess.Popen[bytes]] = []
+        self._workers: list[Process] = []
         self.address: str = self._wait_for_file()["address"]
 
     def add_worker(self) -> None:
@@ -73,11 +62,16 @@ class Cluster:
         """When each call of a client of `stamping_gateway` ended, in order."""
         return sorted(float(line) for file in self.folder.glob("*.stamps") for line in file.read_text().splitlines())
 
-    def _start(self, module: str, *options: str) -> subprocess.Popen[bytes]:
+    def _start(self, command: str, *options: str) -> Process:
         common = ("--scheduler-file", str(self._file), "--host", "127.0.0.1", "--no-dashboard")
-        command = [sys.executable, "-c", RUN_UNTIL_INPUT_ENDS, f"distributed.cli.{module}", *common, *options]
-        pipe, log = subprocess.PIPE, self._log
-        return subprocess.Popen(command, stdin=pipe, stderr=log, env=self._environment, cwd=self.folder)  # noqa: S603
+        return start_function(
+            *(run_dask, command, str(self.folder), [*common, *options]),
+            modules=(f"distributed.cli.{command}", "gateway_async.migration.dask"),
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            env=self._environment,
+        )
 
     def _wait_for_file(self) -> dict[str, Any]:
         until = time.monotonic() + WITHIN
@@ -89,6 +83,18 @@ class Cluster:
             else:
                 return said
         raise TimeoutError(self.log())
+
+
+def run_dask(command: str, folder: str, options: list[str]) -> None:
+    """Run `dask_scheduler` or `dask_worker` in a folder, until the process that started it ends, even by SIGKILL."""
+    Thread(target=_end_with_input, daemon=True).start()
+    os.chdir(folder)
+    import_module(f"distributed.cli.{command}").main(options)
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(1)
 
 
 @contextmanager
@@ -116,12 +122,3 @@ def stamping_gateway() -> AsyncGateway:
 @cache
 def _stamps() -> TextIO:
     return Path(os.environ[STAMPS], f"{os.getpid()}.stamps").open("a", buffering=1)
-
-
-def row(key: str, number: str = CARD) -> dict[str, str]:
-    return {"key": key, "account_number": number, "exp_date": "1230"}
-
-
-def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-    return path

@@ -1,5 +1,6 @@
 """Files for the tests of sources: written, and read whole."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,15 @@ HEADER = "key,account_number,exp_date,account_holder_name"
 
 def card_row(key: object, *, name: str = "Ann") -> str:
     return f"{key},{CARD},1230,{name}"
+
+
+def row(key: str, number: str = CARD) -> dict[str, str]:
+    return {"key": key, "account_number": number, "exp_date": "1230"}
+
+
+def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    return path
 
 
 def put(folder: Path, content: bytes | str, name: str = "cards.csv") -> Path:

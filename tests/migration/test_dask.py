@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,9 +24,11 @@ from gateway_async.migration.rows.row import VaultRow, api_id_of
 from gateway_async.migration.shard_job import ShardJob
 from gateway_async.migration.sources.files import shards
 from gateway_async.sandbox import Sandbox
+from tests.support.processes import run, start
 from tests.support.waiting import PATIENCE
 
-from .cluster import OTHER_CARD, Cluster, cluster_of, row, stamping_gateway, write_rows
+from .cluster import Cluster, cluster_of, stamping_gateway
+from .files import OTHER_CARD, row, write_rows
 from .journals import counts
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'gateway-async[dask]'")
@@ -155,18 +156,18 @@ async def test_a_shard_that_is_carried_out_twice_at_once(
 
 
 async def test_it_stops_when_asked(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    keys, path = write_cards(tmp_path, 2000)
+    keys, path = write_cards(tmp_path, 400)
     stopped = await migrate(
         path,
-        rows_per_shard=500,
-        rate=partial(SteadyRate, 100),  # so that it takes 10 s, however quick the machine
+        rows_per_shard=100,
+        rate=partial(SteadyRate, 20),  # so that it takes 10 s, however quick the machine
         stop_when=lambda report: "enough" if report.stored else None,
     )
-    assert (stopped.stopped, stopped.complete, 0 < stopped.stored < 2000) == ("enough", False, True)
+    assert (stopped.stopped, stopped.complete, 0 < stopped.stored < 400) == ("enough", False, True)
     assert sum(times_stored(sandbox, name, keys)) == stopped.stored
-    rest = await migrate(path, rows_per_shard=500)
-    assert (rest.stored, rest.complete) == (2000 - stopped.stored, True)
-    assert times_stored(sandbox, name, keys) == [1] * 2000
+    rest = await migrate(path, rows_per_shard=100)
+    assert (rest.stored, rest.complete) == (400 - stopped.stored, True)
+    assert times_stored(sandbox, name, keys) == [1] * 400
 
 
 async def test_it_is_cancelled(migrate: Any, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
@@ -196,15 +197,11 @@ async def test_the_command_keeps_to_its_cap(
 ) -> None:
     keys, path = write_cards(tmp_path, 3000)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--max-rows", "50", "--json")
-    for run in (1, 2):
-        process = await anyio.run_process(
-            [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options],
-            env={**os.environ, **sandbox.environment()},
-            check=False,
-        )
-        *progress, end = [json.loads(line) for line in process.stdout.splitlines()]
-        assert (process.returncode, end["stored"], end["stopped"]) == (5, 50, "maximum of 50 rows stored")
-        assert sum(times_stored(sandbox, name, keys)) == 50 * run
+    for number in (1, 2):
+        ended = await anyio.to_thread.run_sync(lambda: run("migrate", str(path), *options, **sandbox.environment()))
+        *progress, end = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert (ended.returncode, end["stored"], end["stopped"]) == (5, 50, "maximum of 50 rows stored")
+        assert sum(times_stored(sandbox, name, keys)) == 50 * number
         assert {event["event"] for event in progress} == {"progress"}
         assert all(event["share"] is not None for event in progress)
         assert (end["gateway"], end["location"]) == (sandbox.base_url, sandbox.location_id)
@@ -216,21 +213,16 @@ async def test_the_live_page_shows_all_workers(
 ) -> None:
     _, path = write_cards(tmp_path, 200)
     options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
-    command = [sys.executable, "-m", "gateway_async.cli", "migrate", str(path), *options, "--serve", "0"]
-    environment = {**os.environ, **sandbox.environment()}
-    async with (
-        await anyio.open_process(command, env=environment) as process,
-        httpx.AsyncClient(timeout=PATIENCE) as browser,
-    ):
+    with start("migrate", str(path), *options, "--serve", "0", **sandbox.environment()) as process:
         assert process.stderr
-        address = (await process.stderr.receive()).decode().splitlines()[0].removeprefix("Live page: ")
+        address = process.stderr.readline().rstrip().removeprefix("Live page: ")
         counts: list[str] = []
-        async with browser.stream("GET", f"{address}/events") as response:
+        async with httpx.AsyncClient(timeout=PATIENCE) as http, http.stream("GET", f"{address}/events") as response:
             async for line in response.aiter_lines():
                 counts += re.findall(r"<dt>Stored</dt><dd>(\d+)</dd>", line)
                 if line == "data: </main></body></html>":  # the report has no script
                     break
-        assert await process.wait() == 0
+        assert (await anyio.to_thread.run_sync(process.collect)).returncode == 0
     assert (counts[0], counts[-1]) == ("0", "200")
     assert len(counts) > 2
 
@@ -270,7 +262,8 @@ async def test_killed_workers_do_not_exceed_a_cap(
     assert report.stopped.startswith("maximum of 300 rows")
     lost = KILLS * (4 + 3 * 16)  # rows in progress, and rows that were read ahead, started or reserved
     assert report.totals is not None
-    assert 300 - lost <= report.stored == most[0] <= sum(stored) <= report.stored + report.totals.sending
+    assert 300 - lost <= report.stored <= sum(stored) <= report.stored + report.totals.sending
+    assert most[0] <= sum(stored)  # a killed worker may have reported rows that the journal still has as sent
     assert sum(stored) <= 300
     assert max(stored) == 1
 

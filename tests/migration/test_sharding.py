@@ -25,8 +25,7 @@ from gateway_async.migration.sources.files import shards
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks
 
-from .cluster import CARD, row, write_rows
-from .files import all_of, card_row, lines, put
+from .files import CARD, all_of, card_row, lines, put, row, write_rows
 from .journals import MemoryJournal, counts
 
 pytestmark = pytest.mark.anyio

@@ -148,12 +148,14 @@ def start_program(
     return Process([sys.executable, "-W", "default", *arguments], **options)
 
 
-def start_function(function: Callable[..., object], *arguments: Any, **options: Any) -> Process:
-    """Start a function of a module, with arguments that JSON can write and options of `Popen`; the caller ends it."""
+def start_function(
+    function: Callable[..., object], *arguments: Any, modules: Sequence[str] = (), **options: Any
+) -> Process:
+    """Start a function with arguments for JSON and options of `Popen`; the server imports `modules` before it forks."""
     words = [f"{function.__module__}:{function.__qualname__}", *map(json.dumps, arguments)]
     options.setdefault("env", ENVIRONMENT)
     if _CAN_FORK:
-        return ForkedProcess(words, [function.__module__], **options)
+        return ForkedProcess(words, [function.__module__, *modules], **options)
     return Process([sys.executable, "-m", "tests.support.fork_server", *words], cwd=ROOT, **options)
 
 
