@@ -77,7 +77,7 @@ CASES = [
     case("a terminal may take its 300 seconds", sell_at_terminal, {"approved": True}, "POST",
          post=[customer], options=HALF_A_MINUTE, ends=299),
     case("a lost terminal sale that appears seconds later is the result", sell_at_terminal, {"id": "found"},
-         "POST GET", post=[LOST], get=[seconds_later]),
+         "POST GET", post=[LOST], get=[seconds_later], ends=5.55),
     case("one deadline bounds all attempts and waits", read, (DeadlineExceededError, {"seconds": 30}), "GET",
          get=[silent], options=HALF_A_MINUTE, ends=30),
 ]  # fmt: skip

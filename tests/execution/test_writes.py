@@ -1,5 +1,6 @@
 """A write moves money once: what happens after each way of losing its response."""
 
+import math
 import pickle
 from collections.abc import Awaitable, Callable
 from datetime import date
@@ -186,6 +187,8 @@ REQUESTS = [
          get=[httpx.Response(429, headers={"retry-after": "3600"})], ends=0),
     case("a gateway that is down says nothing, so nothing is sent again", sell, OutcomeUnknownError, "POST GET",
          post=[LOST], get=[httpx.Response(500)], options={"max_attempts": 4}, gets=4),
+    case("a lost sale that is not to be sent again has two seconds to appear", sell, OutcomeUnknownError, "POST GET",
+         post=[LOST], get=[NOT_THERE], options={"max_attempts": 1}, ends=2, gets=7),
     case("a mismatch that the lookup leaves open is unknown and mismatched", sell, MismatchedReplyError, "POST GET",
          post=[SWAPPED], get=[SWAPPED]),
     case("a sale with an unreadable date is accepted", sell, {"approved": True, "created_ts": None}, "POST",
@@ -238,7 +241,7 @@ async def test_conclusive_absence() -> None:
         assert trio.current_time() < 120
         assert await error.resolve() is None
         assert 120 <= trio.current_time() <= 121
-        assert await error.resolve() is None
+        assert await error.resolve(wait=0) is None
         assert trio.current_time() <= 121
 
 
@@ -274,7 +277,7 @@ async def test_deleted_record() -> None:
         script.responses["get"] = [absent]
         assert await error.resolve() is True
         script.responses["get"] = [record("contact", id="c")]
-        assert await error.resolve(wait=120) is None
+        assert await error.resolve(wait=math.inf) is None
 
 
 async def test_proxy_404() -> None:
@@ -300,6 +303,28 @@ async def test_slow_lookup() -> None:
         error = await error_of(sell(gateway), OutcomeUnknownError)
         script.responses["get"] = [slow]
         assert (await resolved(error, Transaction)).id == "found"
+
+
+async def test_slow_lookups_do_not_add_up_to_more_than_the_wait_and_the_timeout() -> None:
+    async def slow(_: httpx.Request) -> httpx.Response:
+        await anyio.sleep(9)
+        return NOT_THERE
+
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1, timeout=10) as gateway:
+        error = await error_of(sell(gateway), OutcomeUnknownError)
+        script.responses["get"] = [slow]
+        begin = trio.current_time()
+        await error_of(error.resolve(wait=2), OutcomeUnknownError)
+        assert trio.current_time() - begin == 12
+
+
+@pytest.mark.parametrize("wait", [-1, math.nan, "5"])
+async def test_a_wait_that_is_not_a_number_of_seconds_is_refused(wait: Any) -> None:
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway(max_attempts=1) as gateway:
+        error = await error_of(sell(gateway), OutcomeUnknownError)
+        await error_of(error.resolve(wait=wait), InvalidRequestError, match="wait: must be a number of seconds from 0")
 
 
 async def test_refused_repeat() -> None:
