@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from gateway_async._execution.events import EventEmitter
@@ -44,7 +45,7 @@ def lookup(status: LookupStatus, confirmation: Lookup[Any] | None = None) -> Loo
     )
 
 
-async def recover(ledger: Any, by_id: Lookup[Any]) -> Recovered:
+async def recover(ledger: Any, by_id: Lookup[Any], wait: float = 0.0) -> Recovered:
     """The result of the one intent, whose lookup is given."""
 
     async def read(call: Call[Any], _seconds: float) -> Any:
@@ -52,7 +53,7 @@ async def recover(ledger: Any, by_id: Lookup[Any]) -> Recovered:
 
     terminals, events = TerminalQueues(1, UnresolvedCalls()), EventEmitter(())
     outcome_lookup = OutcomeLookup(read, 30.0, ledger, terminals, events)
-    (recovered,) = await CrashRecovery(ledger, outcome_lookup, lambda _: by_id, terminals, events).recover(0)
+    (recovered,) = await CrashRecovery(ledger, outcome_lookup, lambda _: by_id, terminals, events).recover(wait)
     return recovered
 
 
@@ -74,6 +75,12 @@ async def test_a_record_that_only_the_list_shows_proves_nothing(
     assert recovered.outcome == outcome
     assert isinstance(recovered.error, MalformedReplyError) is (outcome == "unknown")
     assert ledger.outcomes == recorded
+
+
+async def test_a_list_that_lags_behind_is_read_again() -> None:
+    lists = iter([lookup(LookupStatus.NOT_EXECUTED), lookup(LookupStatus.EXECUTED)])
+    by_id = attrs.evolve(lookup(LookupStatus.GONE), confirmation=lambda: next(lists))
+    assert (await recover(OneIntent(), by_id, wait=0.01)).outcome == "found"
 
 
 @pytest.mark.parametrize(

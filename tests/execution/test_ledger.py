@@ -156,6 +156,7 @@ async def test_intent_first() -> None:
 async def test_intent_content() -> None:
     """Record the call, its content, and the time until it is conclusive."""
     script = LedgerScript(post=[APPROVED])
+    await anyio.sleep(1000)
     before = datetime.now(UTC)
     await script.run(sell_named)
     (kept,) = script.ledger.intents
@@ -380,7 +381,7 @@ async def test_failed_outcome(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("seconds", [3, 20])
 @pytest.mark.parametrize("response", [APPROVED, refused(it="may not be")], ids=["done", "refused"])
-async def test_slow_outcome(response: Any, seconds: float) -> None:
+async def test_slow_outcome(response: Any, seconds: float, caplog: pytest.LogCaptureFixture) -> None:
     """The caller gets it five seconds after it is known, and a result at the call's deadline at the latest."""
     script = LedgerScript(post=[response])
     script.ledger.delays["record_outcome"] = math.inf
@@ -388,9 +389,12 @@ async def test_slow_outcome(response: Any, seconds: float) -> None:
         await anyio.sleep(1)
         if response is APPROVED:
             assert (await sell_named(gateway)).approved
+            outcome, held = "done", min(5, seconds)
         else:
             await error_of(sell_named(gateway), ValidationError)
-        assert trio.current_time() - 1 == pytest.approx(min(5, seconds) if response is APPROVED else 5)
+            outcome, held = "refused", 5
+        assert trio.current_time() - 1 == pytest.approx(held)
+    assert f"an outcome ({outcome}) could not be recorded in {held} s" in caplog.text
 
 
 VOIDED = record("transaction", status_id=201)
@@ -449,12 +453,21 @@ async def test_invisible_duplicate() -> None:
 
 
 async def test_slow_intent() -> None:
-    """The ledger took 25 of 30 s, and 10 are kept for a lookup."""
+    """The ledger took 20 of 30 s, and 10 are kept for a lookup."""
     script = LedgerScript(post=[APPROVED])
-    script.ledger.delays["record_intent"] = 25
+    script.ledger.delays["record_intent"] = 20
     await script.fail(sell_named, NotSentError, timeout=30)
     assert script.asked == []
     assert script.ledger.notes[1:] == [("record_outcome", "not_sent", None), ("aclose",)]
+
+
+async def test_a_ledger_that_stores_no_intent_holds_a_call_until_its_deadline_at_most() -> None:
+    script = LedgerScript(post=[APPROVED])
+    script.ledger.delays["record_intent"] = math.inf
+    await anyio.sleep(1000)
+    async with script.gateway(timeout=10) as gateway:
+        await error_of(sell_named(gateway), NotSentError, match="record_intent did not end within 10 s")
+        assert trio.current_time() == 1010
 
 
 async def test_cancelled_outcome() -> None:
@@ -526,6 +539,18 @@ async def test_repeated_lookup(responses: list[ScriptedResponse], wait: float) -
     assert await recovered(LedgerScript(get=responses), wait=wait) == [("mine", "found", "found")]
 
 
+async def test_pauses() -> None:
+    """They become longer, up to five seconds; the last lookup is at the end of the wait."""
+    asked: list[float] = []
+
+    def note(_: httpx.Request) -> httpx.Response:
+        asked.append(trio.current_time())
+        return NOT_THERE
+
+    await recovered(LedgerScript(get=[note]), wait=18)
+    assert asked == [0, 0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 18]
+
+
 async def test_long_doubt() -> None:
     """A terminal's customer has five minutes: after 30 seconds the outcome is still unknown."""
     script = LedgerScript(get=[NOT_THERE])
@@ -577,8 +602,10 @@ async def test_unanswerable(outcome_query: Mapping[str, Any] | None) -> None:
 async def test_a_gateway_is_asked_only_about_its_own_intents(gateway: str, outcome: str) -> None:
     script = LedgerScript(get=[absent])
     long_ago = datetime(2025, 11, 18, 12, tzinfo=UTC)
-    found = await recovered(script, intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
-    assert found == [("mine", outcome, None)]
+    found = await recovered_sale(script, left=intent(gateway=gateway, sent_at=long_ago, conclusive_at=long_ago))
+    assert found.outcome == outcome
+    says_where = "it was sent to https://staging.test" in str(found.error)
+    assert says_where == (outcome == "unknown")
     is_recorded = ("record_outcome", "not_made", None) in script.ledger.notes
     assert bool(script.asked) == (outcome == "not_made") == is_recorded
 
@@ -653,8 +680,12 @@ async def test_running_call() -> None:
         tasks.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("begins_at", [0.0, 1.5], ids=["begun before", "begun meanwhile"])
-async def test_ended_call(begins_at: float) -> None:
+@pytest.mark.parametrize(
+    ("begins_at", "recoveries"),
+    [(0.0, [0.5]), (1.5, [0.5]), (3.7, [0.5, 3.0])],
+    ids=["begun before", "begun meanwhile", "begun after another recovery had read them"],
+)
+async def test_ended_call(begins_at: float, recoveries: list[float]) -> None:
     """A call that ends while the open intents are read is not recovered: it has recorded its own outcome."""
 
     class Slow(Memory):
@@ -675,9 +706,13 @@ async def test_ended_call(begins_at: float) -> None:
             await anyio.sleep(begins_at)
             await sell_named(gateway)
 
+        async def recover(at: float) -> None:
+            await anyio.sleep(at)
+            assert await gateway.recover() == []
+
         tasks.start_soon(sell)
-        await anyio.sleep(0.5)
-        assert await gateway.recover() == []
+        for at in recoveries:
+            tasks.start_soon(recover, at)
 
 
 @pytest.mark.parametrize("jump", [0.0, 27.0, -27.0, 3600.0, -3600.0, 86_400.0, -86_400.0])

@@ -304,6 +304,12 @@ async def test_used_connection(response: ScriptedResponse) -> None:
     await script.fail(sell_named, OutcomeUnknownError)
 
 
+async def test_a_refusal_that_has_no_lookup_is_not_its_own_cause() -> None:
+    script = UsedConnections(post=[refusal(401)], put=[refusal(401)])
+    error = await script.fail(lambda gateway: gateway.quick_invoices.resend("q"), StatusError)
+    assert (error.status_code, error.__cause__) == (401, None)
+
+
 @pytest.mark.parametrize("kind", [Script, UsedConnections])
 @pytest.mark.parametrize("status", [404, 409, 410])
 async def test_deleted_before(kind: type[Script], status: int) -> None:

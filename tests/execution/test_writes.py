@@ -124,7 +124,8 @@ REQUESTS = [
          post=[TAKEN], get=[APPROVED]),
     case("or by its throttled try", sell, {"id": "found"}, "POST GET POST GET",
          post=[refusal(429), TAKEN], get=[NOT_THERE, APPROVED]),
-    case("without its record the outcome is unknown", sell, TAKEN_UNKNOWN, "POST GET", post=[TAKEN], get=[NOT_THERE]),
+    case("without its record, which has two seconds to appear, the outcome is unknown", sell, TAKEN_UNKNOWN, "POST GET",
+         post=[TAKEN], get=[NOT_THERE], ends=2),
     case("or if its record cannot be read", sell, TAKEN_UNKNOWN, "POST GET", post=[TAKEN], get=[httpx.Response(500)]),
     case("a sale is not taken for the refund under its id", lambda g: g.transactions.create(REFUND),
          (OutcomeUnknownError, "type_id is 20, which no refund has"), "POST GET",
@@ -319,6 +320,14 @@ async def test_slow_lookups_do_not_add_up_to_more_than_the_wait_and_the_timeout(
         assert trio.current_time() - begin == 12
 
 
+async def test_a_throttled_lookup_may_pause_for_longer_than_the_timeout_within_the_wait() -> None:
+    script = Script(post=[LOST], get=[httpx.Response(500)])
+    async with script.gateway(timeout=30) as gateway:
+        error = await error_of(sell(gateway), OutcomeUnknownError)
+        script.responses["get"] = [refusal(429, **{"retry-after": "45"}), APPROVED]
+        assert (await resolved(error, Transaction)).approved
+
+
 @pytest.mark.parametrize("wait", [-1, math.nan, "5"])
 async def test_a_wait_that_is_not_a_number_of_seconds_is_refused(wait: Any) -> None:
     script = Script(post=[LOST], get=[NOT_THERE])
@@ -404,7 +413,7 @@ async def test_lagging_list() -> None:
     lagging = listed("contacts", {"id": "c"})
     script = Script(delete=[LOST], get=[lambda request: lagging if "page" in request.url.params else NOT_THERE])
     async with script.gateway() as gateway:
-        error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError, match="the list has the record")
+        error = await error_of(gateway.contacts.delete("c"), OutcomeUnknownError, match="contacts/c: .*the list has")
         for wait in (130, 0):
             await error_of(error.resolve(wait=wait), OutcomeUnknownError)
         script.responses["get"] = [absent]
