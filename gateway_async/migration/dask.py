@@ -420,7 +420,7 @@ class _Coordinator:
         self._slots.total_tokens = max(1, self._threads * _SHARDS_PER_THREAD)
 
     def _update_report(self) -> str | None:
-        """Return the reason to stop, if there is one."""
+        """Add up the shards and call the caller's functions. Return the reason to stop, if there is one."""
         report = self.report
         stored = 0
         if report.totals and self._stored_before is not None:
@@ -428,7 +428,8 @@ class _Coordinator:
         add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored)
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)
-        report.waits_for = report.waits_for or self._journal_writer.waits_for
+        if not report.stopped:
+            report.waits_for = report.waits_for or self._journal_writer.waits_for
         if not (self._threads or report.ended_at):
             report.waits_for = report.waits_for or "no worker is connected"
         return self.callbacks.call()

@@ -16,12 +16,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import anyio
 import pytest
 from typer.testing import CliRunner
 
 from gateway_async._secrets import luhn_valid
 from gateway_async.cli.app import app
 from gateway_async.cli.migrate.options import client_factory
+from gateway_async.migration.journal import protocol
+from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import shown_in
@@ -340,6 +343,22 @@ def test_stopped_rerun(environment: dict[str, str], tmp_path: Path) -> None:
     assert "other rejects: 2 that this run did not reach; gateway-async migrate journal" in ended.stdout
     without = migrate(environment, file, *MAPPED, "--max-seconds", "0.001")
     assert (without.returncode, "rejects: in the journal; gateway-async" in without.stdout) == (5, True)
+
+
+def test_a_journal_that_does_not_count_delays_no_output_file(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(_: SqliteJournal) -> Any:
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(protocol, "RESPONSE_SECONDS", 0.3)
+    monkeypatch.setattr(SqliteJournal, "counts", hang)
+    file, rejects, values = write(tmp_path / "cards.csv", 5, wrong=2), tmp_path / "rejects.csv", tmp_path / "r.json"
+    ended = migrate(environment, file, *MAPPED, "--rejects", rejects, "--report-json", values)
+    report = json.loads(values.read_text())
+    assert (ended.returncode, report["stored"], report["totals"]) == (3, 3, None)
+    assert [reason["rows"] for reason in report["reasons"]] == [2]
+    assert len(rejects.read_text().splitlines()) == 1 + 2
 
 
 def test_unwritable_file(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

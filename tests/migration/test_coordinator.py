@@ -272,7 +272,7 @@ async def test_the_end_gives_up_a_journal_that_hangs(rows: Rows) -> None:
     report = await made.run(SHARDS)
     said = "the journal Cluster cannot be used: no response within 30 s"
     assert report.stopped.startswith(f"{said}; nothing is lost, run the migration again")
-    assert (said in waits, report.seconds <= 60 + 2 * 30) == (True, True)
+    assert (said in waits, report.waits_for, report.seconds <= 60 + 2 * 30) == (True, "", True)
 
 
 async def test_a_counter_of_rows_that_hangs_ends_the_migration(rows: Rows) -> None:

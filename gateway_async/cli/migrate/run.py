@@ -26,7 +26,7 @@ from gateway_async.cli.migrate.signals import Interruption
 from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn, without_option
 from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
-from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
+from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries, limit_response_time
 from gateway_async.migration.output.files import back_up
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
@@ -229,7 +229,7 @@ class MigrationRun:
         if self._report.totals is not None and not self._report.not_reached:
             return
         reasons = Reasons()
-        async with aclosing(self._options.create_journal()) as journal:
+        async with aclosing(limit_response_time(self._options.create_journal())) as journal:
             if self._report.totals is None:
                 await update_totals(self._report, journal)
             with suppress(JournalError):
@@ -242,7 +242,7 @@ class MigrationRun:
     async def _write_vault_ids(self) -> None:
         if not (path := self._options.out):
             return
-        async with aclosing(self._options.create_journal()) as journal:
+        async with aclosing(limit_response_time(self._options.create_journal())) as journal:
             number = await write_vault_ids(path, iterate_entries(journal, RowState.STORED))
         self._files.append(("vault ids", f"{path} ({number:,})"))
 
