@@ -185,7 +185,7 @@ class FileFormat:
         connection.execute("PRAGMA fullfsync = ON")  # on macOS, `fsync` leaves data in the cache of the disk
 
     def has_tables(self, connection: sqlite3.Connection, path: str, *, shared: bool = False) -> bool:
-        """Check that the file is one of these, or empty; return whether it has all tables. Nothing is changed.
+        """Check that the file has this format or is empty; return whether it has all tables. Nothing is changed.
 
         Raises:
             Exception: an `error`: the file belongs to another program, or to another version.
@@ -198,7 +198,7 @@ class FileFormat:
             age = "a later" if version > self.version else "an earlier"
             reason = f"{age} version of this package made it (format {version}, expected {self.version})"
             raise self.error(path, reason)
-        if application == self.application_id and tables[0] not in existing:  # they are made together
+        if application == self.application_id and tables[0] not in existing:  # one transaction creates both
             raise self.error(path, f"it is not {self.kind}, although its header says so")
         is_own = application == self.application_id or shared or (self.can_be_shared and has_tables)
         if not is_own and (application or existing):

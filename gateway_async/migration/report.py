@@ -233,7 +233,7 @@ class Samples:
 
 @attrs.define
 class ReportCallbacks:
-    """Calls the functions that the caller gave for a report, which gets its duration and a sample before."""
+    """Calls the caller's functions with a report, after updating its duration and samples."""
 
     report: Report
     stop_when: Callable[[Report], str | None] | None = None

@@ -58,7 +58,7 @@ class _Settings:
 
 async def _start_gateway(settings: _Settings, portal: BlockingPortal, stack: ExitStack) -> Gateway:
     """Start a gateway in the event loop of the portal; what ends it is put on the stack."""
-    store = Store(settings.data, seed.read_info)
+    store = Store(settings.data, check_settings=seed.read_info)
     stack.callback(portal.call, store.close)
     clock = Clock()
     delivery = PostbackDelivery(store, clock, WebhookClient(settings.postback_hosts), settings.postback_format)

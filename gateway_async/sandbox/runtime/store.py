@@ -41,7 +41,8 @@ class Store:
 
     Args:
         path: A file, created if missing and migrated if older; None keeps the records in memory.
-        check_settings: Raises a `DatabaseError` for settings that are not a sandbox's, before the file is changed.
+        check_settings: Raises a `DatabaseError` for settings that are not a sandbox's, before the file is changed;
+            None checks nothing.
 
     Attributes:
         on_change: Called after each transaction.
@@ -50,7 +51,9 @@ class Store:
         sqlite3.DatabaseError: The file is not a database, belongs to another program, or another sandbox uses it.
     """
 
-    def __init__(self, path: str | None = None, check_settings: Callable[[dict[str, str]], object] = dict) -> None:
+    def __init__(
+        self, path: str | None = None, check_settings: Callable[[dict[str, str]], object] | None = None
+    ) -> None:
         self._connection = open_database(path, 0) if path else _open_in_memory()
         self._watchers: dict[str, Watcher] = {}
         self.on_change: Callable[[], object] = lambda: None
@@ -58,7 +61,7 @@ class Store:
             return
         try:
             self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            if _FORMAT.has_tables(self._connection, path):
+            if _FORMAT.has_tables(self._connection, path) and check_settings:
                 check_settings(self.read_settings())
             _prepare(self._connection, path)
             restrict_mode(path)
