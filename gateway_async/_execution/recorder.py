@@ -14,7 +14,7 @@ import anyio
 import attrs
 
 from gateway_async._execution.state import CallState, seconds_in_doubt
-from gateway_async._secrets import mask_text
+from gateway_async._secrets import Secret, mask_text
 from gateway_async._text import describe_error
 from gateway_async._wire.call import Call, LedgerEntry, OutcomeQuery
 from gateway_async.errors import (
@@ -198,7 +198,8 @@ async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, meth
 
 
 def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
-    shown, outcome_query = _mask_cards(call, entry)
+    secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
+    shown, outcome_query = _mask_cards(call, entry, secrets)
     return Intent(
         id=f"{int(now.timestamp() * 1_000_000):014x}{token_hex(9)}",  # sorted by time, as `id_before` expects
         call=str(call),
@@ -208,18 +209,19 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
         terminal_id=shown[2] or None,
         sent_at=now,
         conclusive_at=now + left,
-        sent={name: str(value) for name, value in call.sent.items() if name in _STORED_FIELDS},
+        sent={name: mask_text(str(value), secrets) for name, value in call.sent.items() if name in _STORED_FIELDS},
         outcome_query=None if outcome_query is None else outcome_query.as_json(),
         gateway=gateway,
     )
 
 
-def _mask_cards(call: Call[Any], entry: LedgerEntry) -> tuple[Sequence[str], OutcomeQuery | None]:
+def _mask_cards(
+    call: Call[Any], entry: LedgerEntry, secrets: Sequence[Secret]
+) -> tuple[Sequence[str], OutcomeQuery | None]:
     """Return the call's id, location and terminal, masked, and its outcome query, if nothing in it has to be masked.
 
     A call whose id could be a card number can therefore not be looked up after a crash.
     """
-    secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     outcome_query = None if entry.outcome_query is None else _storable(entry.outcome_query)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
     texts = () if outcome_query is None else tuple(_texts(outcome_query))

@@ -16,6 +16,7 @@ import trio
 
 from gateway_async import (
     AccountVaultUpdate,
+    AchVaultCreate,
     ApiId,
     AsyncGateway,
     CardVaultCreate,
@@ -273,13 +274,33 @@ async def test_a_client_without_a_ledger_keeps_and_recovers_nothing() -> None:
     await script.fail(lambda g: g.recover(), InvalidRequestError, match="the client has none")
 
 
-async def test_card_like_id() -> None:
+@pytest.mark.parametrize("field", ["transaction_api_id", "account_vault_id"])
+async def test_card_like_id(field: str) -> None:
     """Store the intent without a lookup, which a crash then cannot use."""
     script = LedgerScript(post=[APPROVED])
-    await script.run(lambda g: g.transactions.create(attrs.evolve(NAMED_SALE, transaction_api_id=CARD)))
+    its_id: dict[str, Any] = {field: CARD}
+    await script.run(lambda g: g.transactions.create(attrs.evolve(NAMED_SALE, **its_id)))
     (kept,) = script.ledger.intents
-    assert (kept.api_id, kept.outcome_query) == ("************1111", None)
+    assert (kept.sent[field], kept.outcome_query) == ("************1111", None)
     assert CARD not in repr(kept)
+
+
+async def test_account_number() -> None:
+    """Nor is a bank account stored that the caller made part of an id."""
+    account = AchVaultCreate(
+        account_number="123456789",
+        routing="061000052",
+        account_type="checking",
+        account_holder_name="Ada Smith",
+        is_company=False,
+        account_vault_api_id="of-123456789",
+        contact_id="c1",
+    )
+    script = LedgerScript(post=[echo("accountvault")])
+    await script.run(lambda g: g.account_vaults.create(account))
+    (kept,) = script.ledger.intents
+    assert (kept.api_id, kept.outcome_query) == ("of-************6789", None)
+    assert "123456789" not in repr(kept)
 
 
 async def test_nested_ids() -> None:
@@ -295,9 +316,17 @@ async def test_nested_ids() -> None:
 
 async def test_gateway_ids() -> None:
     """One in a thousand of them has a run of digits that could pass for a card number."""
-    script = LedgerScript(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)])
+    script = LedgerScript(put=[record("transaction", id=(long := f"11eb{CARD}beef"), status_id=201)], post=[APPROVED])
     await script.run(lambda g: g.transactions.void(long))
-    assert script.ledger.intents[0].outcome_query is not None
+    sale = attrs.evolve(NAMED_SALE, account_vault_id=long, order_num=CARD, description="for Ada")
+    await script.run(lambda g: g.transactions.create(sale))
+    void, kept = script.ledger.intents
+    assert void.outcome_query is not None
+    assert void.api_id is None
+    assert kept.outcome_query is not None
+    compared = kept.outcome_query["expected"]
+    assert compared["account_vault_id"] == long
+    assert not {"order_num", "description"} & compared.keys()
 
 
 # --- outcomes
