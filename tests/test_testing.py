@@ -9,7 +9,7 @@ import gateway_async.sandbox  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
-STRICT = ("-W", "error", "-p", "no:schemathesis", "-o", "asyncio_default_fixture_loop_scope=function")
+STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
 ASK = """
     from gateway_async import AsyncGateway
 
