@@ -186,7 +186,7 @@ def test_odd_files_neither_end_the_search_nor_pass_for_clean_ones(
     contents = {
         "bom.py": (program.encode("utf-8-sig"), f"1: {found}"),
         "declared.py": (f"# coding: latin-1\n{program}".encode("latin-1"), f"2: {found}"),
-        "deep.py": (b"+".join([b"1"] * 20_000), "1: not searched: too deeply nested"),
+        "deep.py": (b"+".join([b"1"] * 200_000), "1: not searched: too deeply nested"),
         "undeclared.py": (program.encode("latin-1"), "1: not searched: "),
     }
     for name, (content, _) in contents.items():

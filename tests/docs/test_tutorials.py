@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.request import urlopen
 
@@ -91,6 +92,7 @@ def walk(page: str, tmp_path: Path) -> Iterator[Walkthrough]:
         shell.close()
 
 
+@pytest.mark.skipif(not which("curl"), reason="install curl")
 @pytest.mark.timeout(600)  # a busy machine takes ten times as long
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_tutorial_works(walk: Walkthrough, page: str) -> None:

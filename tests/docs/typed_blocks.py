@@ -81,7 +81,8 @@ def _awaits(block: Block) -> bool:
 
 def _names(block: Block) -> _Names:
     function = f"async def example():\n{indent(block.text, '    ')}"
-    (table,) = symtable.symtable(function, str(block), "exec").get_children()
+    module = symtable.symtable(function, str(block), "exec")
+    (table,) = (each for each in module.get_children() if each.get_type() == "function")  # 3.14 adds annotations
     bound = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_local())
     return _Names(bound, frozenset(_globals(table)) - bound - _DEFINED)
 

@@ -52,14 +52,14 @@ def run(descriptor: int, start: list[str], modules: list[str]) -> None:
 
 
 def is_forkable(arguments: list[str]) -> bool:
-    """Return whether the fork server runs these arguments: a program, a module of this project, or a service."""
+    """Return whether the fork server runs these arguments: a program, a module of the package, or a service."""
     match arguments:
         case [*_, "--install-completion" | "--show-completion"]:
             return False  # it looks for the shell among its parents
         case ["-m", "uvicorn", *options]:
             return "--workers" not in options  # each of them starts a Python
         case ["-m", module, *_]:
-            return module.startswith(("gateway_async", "tests.simulation"))
+            return module.startswith("gateway_async")
         case [program, *_]:
             return program.endswith(".py")
     return False
