@@ -4,13 +4,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from time import monotonic
 from typing import Final
 
 from tests.simulation.planted_bugs import PLANTED_BUGS
-from tests.simulation.simulation import Result, Simulation
+from tests.simulation.simulation import Result, run_seeds
 
 _BATCH: Final = 250
 """Seeds that a process runs before it reports."""
@@ -35,7 +34,7 @@ def _seeds(text: str) -> range:
 
 def _replay(seed: int, bug: str | None) -> int:
     """Print everything that happens in one schedule."""
-    (result,) = _run([seed], bug, failed_only=False)
+    (result,) = run_seeds([seed], bug, failed_only=False)
     print(*result.trace, *result.problems, sep="\n")
     return 1 if result.problems else 0
 
@@ -44,7 +43,7 @@ def _run_all(seeds: range, processes: int, bug: str | None) -> int:
     started, done, failed = monotonic(), 0, 0
     batches = [seeds[start : start + _BATCH] for start in range(0, len(seeds), _BATCH)]
     with ProcessPoolExecutor(processes) as pool:
-        for batch, results in zip(batches, pool.map(partial(_run, bug=bug), batches), strict=True):
+        for batch, results in zip(batches, pool.map(partial(run_seeds, bug=bug), batches), strict=True):
             done += len(batch)
             failed += len(results)
             for result in results:
@@ -58,12 +57,6 @@ def _print_failure(result: Result, bug: str | None) -> None:
     planted = f" --plant {bug}" if bug else ""
     print(f"seed {result.seed}: replay it by python -m tests.simulation --seeds {result.seed}{planted}")
     print(*(f"  {problem}" for problem in result.problems), sep="\n")
-
-
-def _run(seeds: Sequence[int], bug: str | None, *, failed_only: bool = True) -> list[Result]:
-    """Run some seeds; return the results, or those with a broken rule."""
-    with PLANTED_BUGS[bug]() if bug else nullcontext(), Simulation() as simulation:
-        return [result for result in map(simulation.run, seeds) if result.problems or not failed_only]
 
 
 if __name__ == "__main__":

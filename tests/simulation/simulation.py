@@ -1,8 +1,8 @@
 """`Simulation`: run the schedule of a seed, and check the money rules at its end."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
@@ -18,6 +18,7 @@ from tests.simulation.invariants import find_broken_rules
 from tests.simulation.lease_store import LeaseStore
 from tests.simulation.network import Machine, VirtualNetwork
 from tests.simulation.operations import Program
+from tests.simulation.planted_bugs import PLANTED_BUGS
 from tests.simulation.schedule import ClockStep, Crash, Operation, Recovery, Schedule
 from tests.simulation.till import TERMINAL_SECONDS, Till
 
@@ -72,6 +73,12 @@ class Simulation:
                 run.problems.append(str(error))
             problems = (*run.problems, *loop.failures)
         return Result(seed, problems, tuple(network.trace))
+
+
+def run_seeds(seeds: Sequence[int], bug: str | None, *, failed_only: bool = True) -> list[Result]:
+    """Run some seeds, with a planted bug or none; return the results, or those with a broken rule."""
+    with PLANTED_BUGS[bug]() if bug else nullcontext(), Simulation() as simulation:
+        return [result for result in map(simulation.run, seeds) if result.problems or not failed_only]
 
 
 @contextmanager
