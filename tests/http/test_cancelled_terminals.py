@@ -10,10 +10,11 @@ import attrs
 import pytest
 
 from gateway_async import AsyncGateway, RouterTransactionCreate
-from gateway_async._execution import lookup
+from gateway_async._execution import lease_holder, lookup
 from gateway_async._http.transport import PooledTransport
 from gateway_async.telemetry.health import PoolUse
 from tests.support.scripted_server import Peer, Script, gateway_at, never_respond, serving, until
+from tests.support.waiting import PATIENCE
 
 # Each lookup of a cancelled call takes its time, so on one event loop.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -83,6 +84,7 @@ def client(peer: Peer, transport: PooledTransport, leases: Leases, *, secured: b
 async def test_cancellations(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no connection, slot, queue, lease or task behind; the pool is as large as before."""
     monkeypatch.setattr(lookup, "LOOKUP_SECONDS", 0.2)  # no lookup gets a response before its time limit
+    monkeypatch.setattr(lease_holder, "_RELEASE_SECONDS", PATIENCE)  # one pass of the loop ends 200 calls
     leases, transport = Leases(), PooledTransport(max_terminals=AT_ONCE, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     async with serving(phase.script) as peer, client(peer, transport, leases, secured=phase.secured) as gateway:
         await anyio.wait_all_tasks_blocked()
