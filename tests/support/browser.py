@@ -48,6 +48,7 @@ class Visitor:
 
 async def find_barriers(page: Page, exclude: str = "") -> list[str]:
     """Return what axe finds that keeps people with disabilities from using a page, but for one of its elements."""
+    await page.wait_for_load_state()  # the styles too: a heading is there before them
     # With "preload", axe would add imported styles inline, which the pages forbid. Most elements violate nothing.
     options = {"preload": False, "resultTypes": ["violations"]}
     found = await Axe().run(page, {"exclude": [[exclude]]} if exclude else None, options)
