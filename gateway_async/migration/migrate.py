@@ -10,11 +10,11 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._background import closing_async, run_beside
+from gateway_async._background import run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.journal.protocol import Journal, limit_response_time
-from gateway_async.migration.journal.store import SqliteJournal
+from gateway_async.migration.journal.protocol import Journal
+from gateway_async.migration.journal.store import open_limited_journal
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import Rate, SteadyRate
 from gateway_async.migration.recorder import RowCallback
@@ -91,8 +91,7 @@ async def migrate_vaults(
     check_numbers(whole=True, above=0, concurrency=concurrency)
     check_numbers(above=0, give_up_after=give_up_after, rate=rate if isinstance(rate, int | float) else 1)
     check_numbers(whole=True, above=0, optional=True, max_rows=max_rows)
-    opened = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    async with closing_async(limit_response_time(opened)) as store:
+    async with open_limited_journal(journal) as store:
         return await migrate_rows(
             gateway,
             rows,

@@ -18,8 +18,8 @@ from gateway_async._secrets import Secret
 from gateway_async._text import pluralize
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration.journal.protocol import Journal, RowResult, RowState, limit_response_time
-from gateway_async.migration.journal.store import PostgresJournal
+from gateway_async.migration.journal.protocol import Journal, RowResult, RowState
+from gateway_async.migration.journal.store import PostgresJournal, open_limited_journal
 from gateway_async.migration.migrate import migrate_rows
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.report import Report
@@ -151,7 +151,7 @@ class ShardJob:
     async def open_journal(self) -> AsyncIterator[Any]:
         """Open the journal, and close it after a block; with `max_rows` it counts reserved rows, too."""
         journal = self.journal() if callable(self.journal) else PostgresJournal(self.journal, self.name)
-        async with closing_async(limit_response_time(journal)) as limited:
+        async with open_limited_journal(journal) as limited:
             if self.max_rows is not None and not hasattr(journal, "reserve_rows"):
                 raise InvalidRequestError("max_rows: not possible with this journal (expected SQLite or PostgreSQL)")
             yield limited

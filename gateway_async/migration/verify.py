@@ -12,7 +12,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._background import closing_async, run_beside
+from gateway_async._background import run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
@@ -22,14 +22,8 @@ from gateway_async.errors import (
     PermissionDeniedError,
     RecordDeletedError,
 )
-from gateway_async.migration.journal.protocol import (
-    Journal,
-    JournalEntry,
-    RowState,
-    iterate_started,
-    limit_response_time,
-)
-from gateway_async.migration.journal.store import SqliteJournal
+from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState, iterate_started
+from gateway_async.migration.journal.store import open_limited_journal
 from gateway_async.migration.report import MAX_KINDS, Totals, generalize
 from gateway_async.migration.rows.row import (
     InputRow,
@@ -176,8 +170,7 @@ async def verify_vaults(
     rows = None if rows is None else iterate_rows(rows)
     check_numbers(whole=True, above=0, concurrency=concurrency, sample=1 if sample is None else sample)
     checker = _Checker(Verification(), gateway, concurrency, on_progress, on_finding)
-    opened = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    async with closing_async(limit_response_time(opened)) as store:
+    async with open_limited_journal(journal) as store:
         await _verify(checker, store, rows, sample, random or Random())  # noqa: S311  a sample is not secret
     return checker.result
 

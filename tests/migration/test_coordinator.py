@@ -248,12 +248,13 @@ async def test_a_stop_ends_the_pause_before_a_retry(rows: Rows) -> None:
     assert report.seconds < 12
 
 
-async def test_a_silent_journal_delays_start_and_end_by_one_count(rows: Rows) -> None:
-    async def run_shard(_shard: Shard) -> ShardResult:
-        return ShardResult(Report(stored=2), ())
+async def store_both(_shard: Shard) -> ShardResult:
+    return ShardResult(Report(stored=2), ())
 
+
+async def test_a_silent_journal_delays_start_and_end_by_one_count(rows: Rows) -> None:
     seen: list[float] = []
-    cluster = Cluster(run_shard)
+    cluster = Cluster(store_both)
     cluster.silent = ("counts",)
     made = coordinator(cluster, rows, on_progress=lambda report: seen.append(report.seconds))
     report = await made.run(SHARDS)
@@ -262,11 +263,8 @@ async def test_a_silent_journal_delays_start_and_end_by_one_count(rows: Rows) ->
 
 
 async def test_the_end_gives_up_a_journal_that_hangs(rows: Rows) -> None:
-    async def run_shard(_shard: Shard) -> ShardResult:
-        return ShardResult(Report(stored=2), ())
-
     waits: list[str] = []
-    cluster = Cluster(run_shard)
+    cluster = Cluster(store_both)
     cluster.silent = ("finish",)
     made = coordinator(cluster, rows, on_progress=lambda report: waits.append(report.waits_for))
     report = await made.run(SHARDS)

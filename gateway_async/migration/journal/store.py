@@ -3,12 +3,14 @@
 In a file, results are written with the next batch of started rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
+from gateway_async._background import closing_async
 from gateway_async._secrets import Secret
 from gateway_async._storage.backends import SqliteBackend
 from gateway_async._storage.postgres import COMMAND_SECONDS, Database, check_dsn
@@ -16,7 +18,15 @@ from gateway_async._storage.sql import PooledStore, QueuedStore, SqlStore
 from gateway_async._storage.sqlite import FileFormat, check_path, seal_path
 from gateway_async.errors import JournalError
 from gateway_async.migration.journal import _operations as operations
-from gateway_async.migration.journal.protocol import JournalEntry, JournalRun, RowResult, RowStarted, RowState
+from gateway_async.migration.journal.protocol import (
+    Journal,
+    JournalEntry,
+    JournalRun,
+    RowResult,
+    RowStarted,
+    RowState,
+    limit_response_time,
+)
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS @_runs (name text PRIMARY KEY, runs bigint NOT NULL, gateway text NOT NULL DEFAULT '');
@@ -230,3 +240,11 @@ class PostgresJournal(_SqlJournal):
             acquire_seconds=COMMAND_SECONDS,
         )
         super().__init__(PooledStore(database), name, is_alone=False, create=create)
+
+
+@asynccontextmanager
+async def open_limited_journal(journal: Journal | str | PathLike[str]) -> AsyncIterator[Journal]:
+    """Open a journal, given or in a file, whose calls have a time limit; close it after a block."""
+    opened = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
+    async with closing_async(limit_response_time(opened)) as limited:
+        yield limited
