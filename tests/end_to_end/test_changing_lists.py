@@ -20,18 +20,6 @@ async def make_contacts(gateway: AsyncGateway, count: int) -> list[str]:
     return [(await gateway.contacts.create(ContactCreate(last_name=f"Old {n}"))).id for n in range(count)]
 
 
-@pytest.mark.parametrize("sort", [None, "created_ts", "-created_ts", "id"])
-async def test_deletions(gateway: AsyncGateway, sort: str | None) -> None:
-    """Deleting while reading reaches every record, although each deletion moves the others."""
-    made = await make_contacts(gateway, 60)
-    seen = []
-    async for contact in gateway.contacts.list({"last_name": "Old"}, sort=sort, page_size=10):
-        await gateway.contacts.delete(contact.id)
-        seen.append(contact.id)
-    assert sorted(seen) == sorted(made)
-    assert await gateway.contacts.list({"last_name": "Old"}).count() == 0
-
-
 async def test_catching_up(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     """Catching up reaches every record, although the handler deletes the contact of each postback."""
     start = datetime.fromtimestamp(int(sandbox.now()), UTC) - timedelta(seconds=1)

@@ -1,6 +1,5 @@
 """The three ways in which a wait at a terminal ends without an approval, and what the next customer meets."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from gateway_async import (
     OutcomeUnknownError,
     RouterAccountVaultCreate,
     SqliteLedger,
-    TerminalBusyError,
     Transaction,
     ValidationError,
 )
@@ -112,25 +110,6 @@ async def test_cancelled_task(sandbox_by_hand: Sandbox) -> None:
     assert box.ledger()["charged"] == {"next": 1}
 
 
-async def test_open_intent(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
-    """A till that was killed during a sale sells nothing more there before the outcome is known."""
-    box, path = sandbox_by_hand, tmp_path / "till.db"
-    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
-        await cancel_in_its_wait(gateway, box)
-    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
-        with pytest.raises(TerminalBusyError, match=r"call \(cancelled\) of .* UTC, open in the ledger") as caught:
-            await sell(gateway, box, "next")
-        assert "recover()" in caught.value.advice
-        box.cancel()
-        (recovered,) = await gateway.recover()
-        assert (recovered.api_id, recovered.outcome, recovered.record.declined) == ("cancelled", "found", True)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(sell, gateway, box, "next")
-            await box.await_call()
-            box.present()
-    assert box.ledger()["charged"] == {"next": 1}
-
-
 async def test_known_sales(sandbox: Sandbox, tmp_path: Path) -> None:
     """One sale after the other with a ledger: a decline, a refusal and a lost response are all recorded."""
     sandbox.fault("POST /v2/routertransactions", "close_after_commit", nth=2)
@@ -141,40 +120,6 @@ async def test_known_sales(sandbox: Sandbox, tmp_path: Path) -> None:
             await sell(gateway, sandbox, "first")
         assert (await sell(gateway, sandbox, "last")).approved
         assert await gateway.recover() == []
-
-
-async def test_looked_up_sale(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
-    """Pressing cancel on the device frees the terminal in the client and in its ledger."""
-    box, shown = sandbox_by_hand, list[TerminalProgress]()
-    async with box.gateway(ledger=SqliteLedger(tmp_path / "till.db")) as gateway:
-        await cancel_in_its_wait(gateway, box)
-        async with anyio.create_task_group() as tasks:
-            next_sale = partial(
-                gateway.router_transactions.create, sale_at(box.terminal_id, "next"), on_progress=shown.append
-            )
-            tasks.start_soon(next_sale)
-            await until(lambda: shown and shown[-1].state == "looking up")
-            box.cancel()
-            await until(lambda: shown and shown[-1].state == "at the terminal")
-            await box.await_call()
-            box.present()
-        assert await gateway.recover() == []
-
-
-async def test_unblocked_terminal(sandbox_by_hand: Sandbox, tmp_path: Path) -> None:
-    """`block_unresolved_terminals=False`: an open intent stays open, and closes no terminal."""
-    box, path = sandbox_by_hand, tmp_path / "till.db"
-    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
-        await cancel_in_its_wait(gateway, box)
-    box.cancel()
-    options: Any = {"ledger": SqliteLedger(path), "block_unresolved_terminals": False}
-    async with box.gateway(**options) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(sell, gateway, box, "next")
-        await box.await_call()
-        box.present()
-    async with box.gateway(ledger=SqliteLedger(path)) as gateway:
-        assert [each.api_id for each in await gateway.recover()] == ["cancelled"]
-    assert box.ledger()["charged"] == {"next": 1}
 
 
 async def cancel_in_its_wait(gateway: AsyncGateway, box: Sandbox) -> None:
