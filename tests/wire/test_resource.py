@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async._secrets import AccountNumber, Secret, seal
+from gateway_async._secrets import seal
 from gateway_async._wire.call import (
     LISTED,
     Call,
@@ -22,12 +22,12 @@ from gateway_async._wire.call import (
     RepeatEffect,
 )
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.evidence import FIELDS_MATCH, IS_SETTLED, UnprovenError
+from gateway_async._wire.evidence import FIELDS_MATCH
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.untyped import UntypedSpec
 from gateway_async.errors import InvalidRequestError, MismatchedReplyError
-from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, BinInfo, CardVaultCreate
+from gateway_async.models.account_vaults import AccountVault, AccountVaultUpdate, CardVaultCreate
 from gateway_async.models.codes import TransactionAction
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.models.paylinks import PaylinkCreate, PaylinkUpdate
@@ -40,7 +40,6 @@ from gateway_async.resources.contacts import CONTACT
 from gateway_async.resources.paylinks import PAYLINK
 from gateway_async.resources.quick_invoices import QUICK_INVOICE
 from gateway_async.resources.router_transactions import ROUTER_TRANSACTION
-from gateway_async.resources.transaction_batches import TRANSACTION_BATCH
 from gateway_async.resources.transactions import TRANSACTION
 
 CARD = "4111111111111111"
@@ -191,12 +190,6 @@ def test_removed_api_id(spec: ResourceSpec[Any], changes: Callable[..., Any]) ->
         assert found.status is LookupStatus.EXECUTED
 
 
-def test_each_create_has_an_id_of_its_own() -> None:
-    ids = iter(["first", "second"])
-    scope = attrs.evolve(DEFAULTS, new_id=lambda: next(ids))
-    assert [VAULT.create(NEW_VAULT, scope).api_id for _ in range(2)] == ["first", "second"]
-
-
 def test_shown_content() -> None:
     """For errors and logs secrets are stars, personal data and `extra` are hidden; null is left out."""
     call = VAULT.create(NEW_VAULT, DEFAULTS)
@@ -205,17 +198,6 @@ def test_shown_content() -> None:
     assert CARD not in repr(call)
     assert VAULT.update("v1", NEW_TITLE, DEFAULTS).sent == {"title": "New"}
     assert SENT["action with a body"][0].sent == {"batch": "card ************1111"}
-
-
-def test_a_create_knows_its_secrets() -> None:
-    assert VAULT.create(NEW_VAULT, DEFAULTS).request.secrets == (Secret("8264"), AccountNumber(CARD))
-    assert VAULT.update("v1", AccountVaultUpdate(ssn4="8264", title="x"), DEFAULTS).request.secrets == (Secret("8264"),)
-    assert SALE.create(NEW_SALE, DEFAULTS).request.secrets == (Secret("999"),)
-
-
-def test_the_response_to_a_create_is_a_record() -> None:
-    made = {"id": "v1", "account_vault_api_id": "made-up", "location_id": "loc", "last_four": "1111"}
-    assert VAULT.create(NEW_VAULT, DEFAULTS).read({"accountvault": made}) == AccountVault(**made)  # type: ignore[arg-type]
 
 
 FOREIGN: list[tuple[Call[Any], str, str, str]] = [
@@ -253,21 +235,6 @@ def test_lost_create() -> None:
     )
 
 
-def test_router_sale() -> None:
-    """Router transactions are filed as transactions, and answered in either wrapper."""
-    call = AT_TERMINAL.create(AT_TERMINAL_SALE, DEFAULTS, repeat_effect=RepeatEffect.TERMINAL)
-    assert (asked(call), call.terminal_id) == ("POST /v2/routertransactions", "term")
-    assert call.repeat_effect is RepeatEffect.TERMINAL
-    lookup = lookup_of_lost(call)
-    assert lookup.request.path == "/v2/transactions/made-up"
-    for wrapper in ("routertransaction", "transaction"):
-        made = {"id": "t1", "transaction_api_id": "made-up"}
-        assert call.read({wrapper: made}) == Transaction(id="t1", transaction_api_id="made-up")
-        with pytest.raises(UnprovenError, match="transaction_api_id: missing"):
-            call.read({wrapper: {"id": "t1"}})
-    assert lookup.read({"transaction": made}).record == Transaction(id="t1", transaction_api_id="made-up")
-
-
 def test_unidentifiable_create() -> None:
     """A resource that takes no integrator id leaves nothing to be found by; nor does an action, or a notification."""
     for name in ("create without an integrator id", "action", "notification"):
@@ -280,12 +247,6 @@ def test_every_problem_of_a_create_is_told() -> None:
         VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
     named = [line.split(":")[0] for line in refused.value.problems]
     assert named == ["location_id", "title", "account_number", "exp_date"]
-
-
-def test_limits_are_the_scopes_choice() -> None:
-    scope = attrs.evolve(DEFAULTS, location_id=None, check_limits=False)
-    call = VAULT.create(CardVaultCreate(account_number="1", exp_date="x"), scope)
-    assert (call.api_id, call.request.path) == ("made-up", "/v2/accountvaults")
 
 
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
@@ -320,19 +281,6 @@ def test_a_request_belongs_to_its_verb() -> None:
         VAULT.create(ContactCreate(last_name="Smith"), DEFAULTS)
 
 
-def test_older_record() -> None:
-    """The api id may belong to an older record, which has other values."""
-    named = attrs.evolve(NAMELESS, api_id="contact_api_id")
-    new = ContactCreate(last_name="Smith", contact_api_id="mine")
-    lookup = lookup_of_lost(named.create(new, DEFAULTS))
-    smith: dict[str, Any] = {"id": "c1", "last_name": "Smith", "contact_api_id": "mine"}
-    assert lookup.read({"contact": smith}).record == Contact(**smith)
-    jones = {**smith, "last_name": "Jones"}
-    assert lookup.read({"contact": jones}) == LookupResult(
-        LookupStatus.DIFFERENT_RECORD, Contact(**jones), ("last_name is 'Jones', not 'Smith'",)
-    )
-
-
 # --- get, part, page
 
 
@@ -361,31 +309,7 @@ def test_response_path(content: Any, path: str, reason: str) -> None:
     assert (failed.value.path, failed.value.reason) == (f".accountvault{path}", reason)
 
 
-def test_part_and_page() -> None:
-    """BIN info is read as such; the rows of a page are read into records."""
-    assert SENT["part"][0].read({"bininfo": {"country_code": "ITA"}}) == BinInfo(country_code="ITA")
-    page = SENT["page"][0]
-    raw = page.read(page.decode(b'{"accountvaults": [{"id": "v1"}]}'))
-    assert (raw.number, [*raw.slices()]) == (3, [[AccountVault(id="v1")]])
-
-
 # --- update
-
-
-def test_the_response_to_an_update_is_the_record_that_was_changed() -> None:
-    call = VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS)
-    assert call.read({"accountvault": {"id": "v1", "title": "New"}}) == AccountVault(id="v1", title="New")
-
-
-def test_a_lost_update_is_found_by_reading() -> None:
-    lookup = lookup_of_lost(VAULT.update("v1", AccountVaultUpdate(title="New"), DEFAULTS))
-    assert (asked(lookup), lookup.not_found_result) == (
-        "GET /v2/accountvaults/v1",
-        LookupResult(LookupStatus.NO_RECORD),
-    )
-    assert lookup.read({"accountvault": {"id": "v1", "title": "New"}}).record == AccountVault(id="v1", title="New")
-    assert lookup.read({"accountvault": {"id": "v1", "title": "Old"}}).status is LookupStatus.NOT_EXECUTED
-    assert mismatch(lookup, {"accountvault": {"id": "v2", "title": "New"}}) == ("id is 'v2', not 'v1'",)
 
 
 def test_renamed_record() -> None:
@@ -397,12 +321,6 @@ def test_renamed_record() -> None:
     renamed = {"accountvault": {"id": "v1", "account_vault_api_id": "new"}}
     assert call.read(renamed) == lookup.read(renamed).record == AccountVault(id="v1", account_vault_api_id="new")
     assert mismatch(call, {"accountvault": {"id": "v1", "account_vault_api_id": "old"}})
-
-
-def test_gateway_id() -> None:
-    """The gateway's own id stays what the response is judged by."""
-    call = VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS)
-    assert call.read({"accountvault": {"id": "v1", "account_vault_api_id": "new"}}).id == "v1"
 
 
 @pytest.mark.parametrize(
@@ -421,29 +339,6 @@ def test_actions(action: Any, amount: Any, is_looked_up: bool) -> None:
     assert (asked(call), call.repeat_effect) == ("PUT /v2/transactions/t1", effect)
     assert (call.resolver is not None) is is_looked_up
     assert body(call)["transaction"]["action"] == action
-
-
-def test_lost_void() -> None:
-    """Only this transaction's own void counts, not another's."""
-    lookup = lookup_of_lost(SALE.update_with_action("t1", TransactionUpdate(action="void"), DEFAULTS))
-    voided = lookup.read({"transaction": {"id": "t1", "status_id": 201, "transaction_amount": 0}})
-    assert isinstance(voided.record, Transaction)
-    assert voided.record.voided
-    assert lookup.read({"transaction": {"id": "t1", "status_id": 101}}).status is LookupStatus.NOT_EXECUTED
-    assert mismatch(lookup, {"transaction": {"id": "t2", "status_id": 201}}) == ("id is 't2', not 't1'",)
-
-
-# --- delete
-
-
-def test_delete() -> None:
-    """Delete without body and result; look up whether the record exists."""
-    call = VAULT.delete(MINE, DEFAULTS)
-    assert call.read(None) is None
-    lookup = lookup_of_lost(call)
-    assert asked(lookup) == f"GET /v2/accountvaults/mine{BY_API_ID}"
-    assert lookup.not_found_result == LookupResult(LookupStatus.GONE)
-    assert lookup.read({"accountvault": {"id": "v1"}}).status is LookupStatus.NOT_EXECUTED
 
 
 # --- ids
@@ -473,27 +368,6 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     scope = attrs.evolve(DEFAULTS, check_limits=False)
     with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
-
-
-# --- verbs in the path
-
-
-def test_verb_evidence() -> None:
-    """The evidence is looked for in the raw record, with what was sent."""
-    call = SALE.action("t1", "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH)
-    assert call.repeat_effect is RepeatEffect.IDEMPOTENT
-    lookup = lookup_of_lost(call)
-    assert asked(lookup) == "GET /v2/transactions/t1"
-    assert lookup.read({"transaction": {"id": "t1", "batch": "4"}}).status is LookupStatus.NOT_EXECUTED
-    assert lookup.read({"transaction": {"id": "t1", "batch": "5"}}).record == Transaction(id="t1", batch="5")
-
-
-def test_notification() -> None:
-    """A notification has no result."""
-    call = SENT["notification"][0]
-    assert call.read(None) is None
-    with pytest.raises(FieldError, match="expected no body"):
-        call.read({"success": False})
 
 
 # --- in a list
@@ -551,15 +425,6 @@ def test_hidden_id() -> None:
         lookup.read({"transaction": charged})
 
 
-def test_unchanged_record() -> None:
-    """A sale that is listed and not voided says that the void was not carried out."""
-    call = SALE.listing_lookup(
-        OutcomeQuery(resource="transactions", id="t1", expected={"id": "t1"}, evidence="is_voided")
-    )
-    assert call.read(listed({"id": "t1", "status_id": 101})).status is LookupStatus.NOT_EXECUTED
-    assert isinstance(call.read(listed({"id": "t1", "status_id": 201})).record, Transaction)
-
-
 class Action(str, enum.Enum):  # noqa: UP042  its `str()` is what the test is about
     """Codes of a program. The `str()` of a member is its name, such as `Action.VOID`."""
 
@@ -590,24 +455,6 @@ def test_sealed_amount() -> None:
 # --- what a ledger keeps
 
 
-def test_ledger_calls() -> None:
-    """Charging, storing, settling and what is done to a payment; editing, reading and deleting are not for it."""
-    kept: dict[str, Call[Any]] = {
-        "sale": SALE.create(NEW_SALE, DEFAULTS),
-        "void": SALE.update_with_action("t1", TransactionUpdate(action="void"), DEFAULTS),
-        "reversal": SALE.update_with_action(
-            "t1", TransactionUpdate(action="partialreversal", transaction_amount="1.00"), DEFAULTS
-        ),
-        "store": VAULT.create(NEW_VAULT, DEFAULTS),
-        "edit": SALE.update_with_action("t1", TransactionUpdate(action="edit", description="x"), DEFAULTS),
-        "get": SALE.get("t1", DEFAULTS),
-        "update": VAULT.update("v1", AccountVaultUpdate(title="x"), DEFAULTS),
-        "delete": VAULT.delete("v1", DEFAULTS),
-        "contact": NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS),
-    }
-    assert {name for name, call in kept.items() if call.ledger_entry} == {"sale", "void", "reversal", "store"}
-
-
 def test_ledger_entry() -> None:
     """Ids and sums, under the name that the resource has on the client; what has no evidence has no outcome query."""
     new = attrs.evolve(AT_TERMINAL_SALE, description="x")
@@ -636,32 +483,6 @@ def test_ledger_entry() -> None:
     assert SALE.update_with_action("t1", reversal, DEFAULTS).ledger_entry == LedgerEntry(
         resource="transactions", location_id=None, outcome_query=None
     )
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        SALE.create(NEW_SALE, DEFAULTS),
-        SALE.update_with_action(
-            ApiId("mine"), TransactionUpdate(action="authcomplete", transaction_amount="12.50"), DEFAULTS
-        ),
-        SALE.update_with_action("t1", TransactionUpdate(action="tipadjust", tip_amount="2.00"), DEFAULTS),
-        TRANSACTION_BATCH.action("t1", "settle", DEFAULTS, evidence=IS_SETTLED),
-    ],
-    ids=str,
-)
-def test_a_lookup_is_made_of_the_inquiry_alone(call: Call[Any]) -> None:
-    assert call.ledger_entry is not None
-    assert call.ledger_entry.outcome_query is not None
-    noun = TRANSACTION_BATCH if "batches" in call.request.path else SALE
-    again = noun.lookup(OutcomeQuery.read(json.loads(json.dumps(call.ledger_entry.outcome_query.as_json()))))
-    lookup = lookup_of_lost(call)
-    assert asked(again) == asked(lookup)
-    wrapper = "transactionbatch" if "batches" in call.request.path else "transaction"
-    done = {"id": "t1", "status_id": 101, "tip_amount": "2.00", "transaction_amount": "12.50", "is_open": 0}
-    done["transaction_api_id"] = lookup.request.path.rsplit("/", 1)[1]
-    for record in (done, {**done, "is_open": 1, "tip_amount": "0.00", "status_id": 301}):
-        assert again.read({wrapper: record}) == lookup.read({wrapper: record})
 
 
 def test_other_location() -> None:
