@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import RepeatEffect
 from gateway_async._wire.multipart import MAX_FILE_BYTES, attachment_problems, file_problems, form_of, name_problems
 from gateway_async._wire.request import RequestDefaults
 from gateway_async.errors import InvalidRequestError
@@ -29,27 +28,6 @@ def invoice(**fields: Any) -> QuickInvoiceCreate:
 
 def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
     return dict(form_of("quickinvoice", content, ()).fields)
-
-
-def test_form() -> None:
-    """An invoice with files goes as a form: bracketed names, exact amounts, flags as 1 and 0, lists from 0, no JSON."""
-    new = invoice(item_list={"Tea": "2.50", "Cake": 4}, tags=["a", "b"], allow_partial_pay=True, send_email=False)
-    call = QUICK_INVOICE.create(new, DEFAULTS, files=[FILE, FILE])
-    assert call.request.form is not None
-    assert dict(call.request.form.fields) == {
-        "quickinvoice[title]": "Lunch",
-        "quickinvoice[due_date]": "2026-12-01",
-        "quickinvoice[item_list][Tea]": "2.50",
-        "quickinvoice[item_list][Cake]": "4",
-        "quickinvoice[tags][0]": "a",
-        "quickinvoice[tags][1]": "b",
-        "quickinvoice[allow_partial_pay]": "1",
-        "quickinvoice[send_email]": "0",
-        "quickinvoice[location_id]": "loc",
-        "quickinvoice[quick_invoice_api_id]": "made-up",
-    }
-    assert [part.name for part in call.request.form.files] == ["quickinvoice[files][0]", "quickinvoice[files][1]"]
-    assert (call.request.body, call.repeat_effect, call.api_id) == (None, RepeatEffect.NAMED, "made-up")
 
 
 def test_an_invoice_without_files_goes_as_json() -> None:

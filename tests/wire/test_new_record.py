@@ -43,19 +43,9 @@ def test_only_ids_and_a_time_are_kept() -> None:
     assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
 
 
-def test_the_only_newcomer_is_the_one() -> None:
-    assert found(asked(row("a")), row("b", 101), row("a")).record.id == "b"
-
-
 def test_without_a_new_row_it_was_not_executed() -> None:
     assert found(asked()).status is LookupStatus.NOT_EXECUTED
     assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
-
-
-def test_several_newcomers() -> None:
-    """The ids are named, so that a person can look."""
-    with pytest.raises(FieldError, match="several records are new: b, d"):
-        found(asked(row("a")), row("b", 101), row("d", 102))
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ from gateway_async import _secrets
 from gateway_async._secrets import AccountNumber, Secret
 from gateway_async._wire.auth import log_in
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus, RepeatEffect
-from gateway_async._wire.convert import FieldError
 from gateway_async._wire.pagination import decode_page, read_raw_page
-from gateway_async._wire.record_reader import read_undocumented
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.response_matching import check_belongs
@@ -41,7 +39,6 @@ from gateway_async.errors import (
     ValidationError,
 )
 from gateway_async.models.contacts import Contact
-from gateway_async.models.files import QuickInvoiceFile
 from gateway_async.models.quick_invoices import QuickInvoice
 from gateway_async.resources.contacts import CONTACT
 
@@ -582,26 +579,3 @@ def test_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
         time.tzset()
         assert refusal(503, retry_after="Tue Nov 18 12:00:30 2025").retry_after == 30.0
     time.tzset()
-
-
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        ({"file": {"id": "f"}}, QuickInvoiceFile(id="f")),
-        ({"other": {"id": "f"}}, QuickInvoiceFile(extra={"other": {"id": "f"}})),
-        ({"id": "f", "size": 5}, QuickInvoiceFile(id="f", extra={"size": 5})),
-        ({"file": "f"}, QuickInvoiceFile(extra={"file": "f"})),
-        ({}, QuickInvoiceFile()),
-        (None, None),
-        ([{"id": "f"}], None),
-        ("f", None),
-    ],
-)
-def test_undocumented(content: Any, found: QuickInvoiceFile | None) -> None:
-    """Read the record with or without its wrapper; return None for anything but an object."""
-    assert read_undocumented(QuickInvoiceFile, ("file",), content) == found
-
-
-def test_an_undocumented_response_must_fit_the_model() -> None:
-    with pytest.raises(FieldError, match="id: not a text"):
-        read_undocumented(QuickInvoiceFile, ("file",), {"id": []})

@@ -167,40 +167,6 @@ def test_recorded_responses() -> None:
     assert recorded == {*SINGLE, *LISTS}
 
 
-def test_the_recorded_responses_have_these_values() -> None:
-    void = answered(TRANSACTION.get("11f0c4885e15c69a94fec5b5", DEFAULTS), "transaction-ach-void-response")
-    assert (void.voided, void.approved, void.transaction_amount, void.auth_amount) == (True, False, 0, 1)
-    assert void.void_date == datetime(2025, 11, 18, 14, 11, 36, tzinfo=UTC)
-    assert (void.custom_data, void.additional_amounts) == ({"test": "sdk_test"}, ())
-    assert (void.recurring_flag, void.external_recurring_flag, void.bill_payment) == ("no", "no", False)
-    routed = answered(ROUTER_TRANSACTION.get("222222222222222222222222", DEFAULTS), "routertransaction-create-response")
-    assert (routed.approved, routed.transaction_amount, routed.entry_mode_id) == (True, 1, "C")
-    assert routed.emv_receipt_data["APPLAB"] == "US Maestro"
-    assert (routed.auth, routed.auth_code, routed.item, routed.folio_num) == ("812823", "812823", "10", "433659378839")
-    assert routed.timestamp == datetime(2015, 1, 22, 18, 24, 56, tzinfo=UTC)
-    vault = answered(ROUTER_ACCOUNT_VAULT.get("{accountvault_id}", DEFAULTS), "routeraccountvault-create-response")
-    assert (vault.active, vault.title, vault.account_type) == (True, "", "visa")
-    old = answered(TRANSACTION.page(1, ()), "transaction-list-response").records[0]
-    assert (old.void_date, old.voided) == (None, True)
-    assert answered(VAULT_BIN_INFO.get("v1", DEFAULTS), "bininfo-response").fsa_indicator == ""
-
-
-def test_the_recorded_invoices_batches_and_configs_have_these_values() -> None:
-    paid = answered(QUICK_INVOICE.get("1" * 24, DEFAULTS), "quickinvoice-addtransaction-response")
-    assert (paid.is_closed, paid.payment_status_id, paid.remaining_balance, paid.is_active) == (False, 3, 1, True)
-    assert paid.item_list == {"item1": Decimal(1), "item2": Decimal(1)}
-    assert [transaction.approved for transaction in paid.transactions] == [True]
-    detached = answered(QUICK_INVOICE.get("{id}", DEFAULTS), "quickinvoice-removetransaction-response")
-    assert (detached.transactions, detached.due_date) == ((), date(2022, 2, 5))
-    opened, *closed = answered(TRANSACTION_BATCH.page(1, ()), "transactionbatch-list-response").records
-    assert (opened.is_open, opened.processing_status_id, opened.batch_close_ts) == (True, 1, None)
-    assert {(batch.is_open, batch.processing_status_id.name) for batch in closed} == {(False, "SETTLED")}
-    config = answered(
-        POSTBACK_CONFIG.get("1028asnfias9f2j9sddf92jrwfskd", DEFAULTS), "postbackconfig-create-contact-response"
-    )
-    assert (config.on_create, config.resource, config.expands, config.attempt_interval) == (True, "contact", "", 300)
-
-
 # --- requests
 
 
