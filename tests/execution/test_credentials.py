@@ -18,15 +18,11 @@ from gateway_async import (
     AsyncGateway,
     AuthenticationError,
     BearerToken,
-    ContactCreate,
     GatewayError,
     HashKey,
-    InvalidRequestError,
     NotFoundError,
     NotSentError,
-    OutcomeUnknownError,
     PasswordLogin,
-    TagCreate,
     UserApiKey,
 )
 from tests.support.scripted_transport import (
@@ -36,8 +32,6 @@ from tests.support.scripted_transport import (
     NOT_THERE,
     Script,
     ScriptedResponse,
-    Verb,
-    absent,
     echo,
     error_of,
     record,
@@ -213,44 +207,6 @@ async def test_refused_token() -> None:
     assert len(ids) == len(set(ids)) == 50
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        sell_at_terminal,
-        lambda g: g.tags.create(TagCreate(title="t", location_id="loc")),
-        lambda g: g.resource("transactions", name="transaction").update("found", {"action": "override"}),
-        lambda g: g.quick_invoices.resend("found"),
-        lambda g: g.request("POST", "/v2/transactions", body={"transaction": {}}),
-    ],
-)
-async def test_unsafe_repeats(call: Verb[Any]) -> None:
-    """A proxy may have sent a copy of a terminal call, or of a write without an id, that the gateway executed."""
-    office = Office()
-    async with office.gateway() as gateway:
-        await gateway.contacts.get("found")
-        office.expires_before = {"POST", "PUT"}
-        await error_of(call(gateway), AuthenticationError)
-        assert office.rejected in (["POST"], ["PUT"])
-        office.expires_before = set()
-        await gateway.contacts.get("found")
-    assert len(office.logins) == 2
-
-
-@pytest.mark.parametrize(
-    "response", [httpx.Response(401, html="<h1>Unauthorized</h1>"), httpx.Response(401, json={"message": "no"})]
-)
-async def test_proxy_401(response: httpx.Response) -> None:
-    """The gateway may have executed a copy: no write is repeated, and what was executed is found."""
-    for create in (sell, sell_at_terminal):
-        office = Office(get=[response, record("contact"), absent], post=[response])
-        async with office.gateway() as gateway:
-            assert (await gateway.contacts.get("found")).id == "found"  # a read is repeated
-            await error_of(create(gateway), OutcomeUnknownError)
-            office.responses["get"] = [record("transaction", status_id=101)]
-            assert (await create(gateway)).approved
-        assert office.methods.count("POST") == 2
-
-
 async def test_second_401() -> None:
     """A new token that is refused too ends the call: it is not tried for ever."""
     office = Office(login=lambda: httpx.Response(201, json={"token": {"token": "never-live"}}))
@@ -381,20 +337,6 @@ async def test_hash_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [stamp for stamp, _ in seen] == ["1800000000", "1800000001"]
     assert {len(key) for _, key in seen} == {64}
     assert len(set(seen)) == 2
-
-
-async def test_hash_key_endpoints() -> None:
-    """Every family that the gateway does not list is refused before anything is sent."""
-    script = Script(get=[record("contact")], post=[echo("contact")])
-    async with script.gateway(credentials=HashKey("user", "hash-secret")) as gateway:
-        for refused in (
-            lambda: gateway.contacts.get("1"),
-            lambda: gateway.contacts.create(ContactCreate(last_name="Smith")),
-            lambda: gateway.contacts.list().first(),
-            lambda: sell_at_terminal(gateway),
-        ):
-            await error_of(refused(), InvalidRequestError, match="credentials: HashKey cannot sign")
-    assert script.asked == []
 
 
 async def test_a_bearer_is_asked_for_before_each_request() -> None:

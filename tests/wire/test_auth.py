@@ -10,19 +10,16 @@ from typing import Any
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.auth import Signature, check_supported, log_in, revoke, sign, sign_without_credentials
-from gateway_async._wire.call import Call, HttpRequest, LookupResult, LookupStatus, RepeatEffect
+from gateway_async._wire.auth import Signature, log_in, revoke, sign, sign_without_credentials
+from gateway_async._wire.call import LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
-from gateway_async._wire.retry_policy import AttemptResult, classify
-from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, PasswordLogin, UserApiKey
+from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
 from gateway_async.errors import (
     AuthenticationError,
     InvalidRequestError,
     MalformedReplyError,
     NotFoundError,
-    RateLimitError,
-    ServerError,
 )
 
 # --- credentials
@@ -74,34 +71,6 @@ def test_without_credentials() -> None:
     assert sign_without_credentials("dev-1") == Signature(headers=(DEVELOPER,))
 
 
-SUPPORTED = ["accountvaults", "accountvaults/1/bininfo", "routeraccountvaults", "transactions/1"]
-UNSUPPORTED = ["contacts", "quickinvoices/1/reopen", "paylinks", "routertransactions", "transactionbatches"]
-OTHERS: list[Credentials] = [UserApiKey("u", "k"), PasswordLogin("u", "p", "d"), AccessToken("t"), BearerToken("t")]
-
-
-def call(path: str, *, signed: bool = True) -> Call[object]:
-    return Call(request=HttpRequest(path=f"/v2/{path}", signed=signed), read=lambda _: None)
-
-
-@pytest.mark.parametrize("path", SUPPORTED)
-def test_hash_key_endpoints(path: str) -> None:
-    """A hash-key signs account vaults and what belongs to them, router account vaults and transactions."""
-    check_supported(HashKey("user", "key"), call(path))
-
-
-@pytest.mark.parametrize("path", UNSUPPORTED)
-def test_elsewhere_a_hash_key_is_refused_before_anything_is_sent(path: str) -> None:
-    with pytest.raises(InvalidRequestError, match=f"credentials: HashKey cannot sign GET /v2/{path}"):
-        check_supported(HashKey("user", "key"), call(path))
-    check_supported(HashKey("user", "key"), call(path, signed=False))
-
-
-@pytest.mark.parametrize("credentials", OTHERS, ids=lambda each: type(each).__name__)
-def test_other_credentials_sign_everything(credentials: Credentials) -> None:
-    for path in SUPPORTED + UNSUPPORTED:
-        check_supported(credentials, call(path))
-
-
 # --- tokens
 
 
@@ -141,25 +110,10 @@ def test_recorded_token() -> None:
     assert "abcdefghijklmnop" not in f"{token!r} {token} {token.token}"
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 500])
-def test_refused_login(status: int) -> None:
-    """Raise `AuthenticationError` for every status; nothing was executed."""
-    with pytest.raises(AuthenticationError) as refused:
-        read_reply(log_in("u", "p", "d"), reply(status, b'{"message": "invalid password"}'))
-    assert (refused.value.status_code, refused.value.message) == (status, "invalid password")
-    assert classify(refused.value) is AttemptResult.REFUSED
-
-
 def test_a_refusal_that_quotes_the_password_is_masked() -> None:
     with pytest.raises(AuthenticationError) as refused:
         read_reply(log_in("u", "s3cret-word", "d"), reply(401, b'{"message": "not the password: s3cret-word"}'))
     assert "s3cret-word" not in f"{refused.value} {refused.value.message}"
-
-
-@pytest.mark.parametrize(("status", "error"), [(429, RateLimitError), (502, ServerError), (503, ServerError)])
-def test_a_busy_gateways_response_shows_nothing_of_the_password(status: int, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        read_reply(log_in("u", "p", "d"), reply(status))
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"token": "abc"}', b'{"token": {"id": "1"}}', b"[]"])
