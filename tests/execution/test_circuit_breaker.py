@@ -93,19 +93,6 @@ def test_states(steps: str, states: list[str]) -> None:
     assert run(steps) == states
 
 
-def test_state_changes() -> None:
-    """`record` returns True only for the attempt that opens or closes the breaker."""
-    clock = Clock()
-    breaker = CircuitBreaker(failures=2, reset_after=10, clock=clock)
-    assert [breaker.record(error) for error in (REFUSED, REFUSED, REFUSED, None, None)] == [
-        False,
-        True,
-        False,
-        True,
-        False,
-    ]
-
-
 def half_open(clock: Clock) -> CircuitBreaker:
     breaker = CircuitBreaker(failures=1, reset_after=10, clock=clock)
     breaker.record(REFUSED)

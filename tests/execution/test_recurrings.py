@@ -367,14 +367,6 @@ async def test_a_status_is_recognized_in_title_case(verb: str, path: str, done: 
     await script.fail(lambda g: getattr(g.recurrings, verb)("r"), MismatchedWriteError, match="shows no effect")
 
 
-@pytest.mark.parametrize(("verb", "done", "before"), [("hold", "on hold", "active"), ("activate", "active", "on hold")])
-async def test_refused_repetition(verb: str, done: str, before: str) -> None:
-    """A second "not allowed" may be the effect of the first attempt."""
-    script = Script(post=[httpx.Response(500), refused(status="not allowed")])
-    script.responses["get"] = [lambda _: plan(status=done if script.methods.count("POST") == 2 else before)]
-    assert (await script.run(lambda g: getattr(g.recurrings, verb)("r"))).status == done
-
-
 # --- update and delete
 
 

@@ -12,7 +12,6 @@ import pytest
 from gateway_async import (
     ApiId,
     AsyncGateway,
-    DuplicateError,
     InvalidRequestError,
     MalformedReplyError,
     MismatchedReplyError,
@@ -246,15 +245,6 @@ async def test_missing_terms() -> None:
         unknown = await error_of(device_terms(gateway).create(TERMS), OutcomeUnknownError)
         assert await unknown.resolve(wait=301) is None
     assert script.methods.count("POST") == 1
-
-
-async def test_a_taken_integrator_id_is_a_duplicate() -> None:
-    script = Script(post=[refused(plan_api_id="already exists")], get=[record("plan")])
-    async with script.gateway() as gateway:
-        taken = await error_of(plans(gateway).create({"plan_api_id": "mine"}), DuplicateError)
-        existing = await taken.fetch()
-    assert isinstance(existing, UntypedRecord)
-    assert existing.id == "found"
 
 
 async def test_reads_lists_and_deletes_take_either_id() -> None:

@@ -1,7 +1,6 @@
 """A write moves money once: what happens after each way of losing its response."""
 
 import math
-import pickle
 from collections.abc import Awaitable, Callable
 from datetime import date
 from decimal import Decimal
@@ -25,7 +24,6 @@ from gateway_async import (
     MalformedReplyError,
     MismatchedReplyError,
     MismatchedWriteError,
-    NotSentError,
     OutcomeUnknownError,
     PaylinkCreate,
     PermissionDeniedError,
@@ -107,11 +105,8 @@ ODD: list[dict[str, Any]] = [{"status_id": "good"}, {"transaction_amount": "much
 TAKEN_UNKNOWN = (OutcomeUnknownError, "transaction_api_id exists already")
 SWAPPED = record("transaction", id="x", transaction_amount="99.00", transaction_api_id="another")
 REQUESTS = [
-    case("nothing was sent", sell, NotSentError, "POST POST POST", post=[NEVER_LEFT]),
     case("a decline is a result", sell, {"approved": False, "declined": True}, "POST",
          post=[echo("transaction", status_id=301)]),
-    case("a sale that was not found is sent again", sell, {"approved": True}, "POST GET POST",
-         post=[LOST, echo("transaction", status_id=101)], get=[NOT_THERE]),
     case("a repeat that never left does not say that the first attempt was not executed", sell, OutcomeUnknownError,
          "POST GET POST POST", post=[LOST, NEVER_LEFT], get=[NOT_THERE]),
     case("an id that is taken at the repeat does not say so either", sell, OutcomeUnknownError, "POST GET POST GET",
@@ -658,13 +653,6 @@ async def test_a_duplicate_of_a_client_without_a_location_is_found_in_a_list() -
         assert fetched.id == "found"
         script.responses["get"] = [listed("transactions")]
         await error_of(error.fetch(), MalformedReplyError, match="no record has the integrator id")
-
-
-async def test_copied_duplicate() -> None:
-    """A pickled error has no client, and says so."""
-    error = pickle.loads(pickle.dumps(DuplicateError(422, api_id="mine")))  # noqa: S301  our own bytes
-    await error_of(error.fetch(), InvalidRequestError, match="this error was copied")
-    assert error.api_id == "mine"
 
 
 async def test_closed_client() -> None:
