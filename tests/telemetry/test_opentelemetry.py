@@ -13,13 +13,12 @@ from gateway_async import (
     AsyncGateway,
     NotFoundError,
     OutcomeUnknownError,
-    RouterTransactionCreate,
-    TransactionCreate,
     UserApiKey,
 )
 from gateway_async.observe import LeaseRenewalFailed, RecordDiffers, RetryBudgetExhausted
 from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import trace_headers
+from tests.support.sales import sale, sale_at
 from tests.support.waiting import until
 
 from .conftest import Recorded
@@ -32,18 +31,6 @@ LIST = "GET /v2/transactions"
 TARGET = {"http.request.method": "POST", "url.template": "/v2/transactions"}
 
 
-def sale(api_id: str = "order-7") -> TransactionCreate:
-    return TransactionCreate(
-        action="sale", transaction_amount="12.50", account_number=CARD, exp_date="1230", transaction_api_id=api_id
-    )
-
-
-def sale_at(box: Sandbox, api_id: str) -> RouterTransactionCreate:
-    return RouterTransactionCreate(
-        action="sale", terminal_id=box.terminal_id, transaction_amount="12.50", transaction_api_id=api_id
-    )
-
-
 def labels(recorded: Recorded, metric: str) -> list[dict[str, Any]]:
     return [dict(point.attributes) for point in recorded.points(metric)]
 
@@ -53,7 +40,7 @@ async def test_call_span(sandbox: Sandbox, recorded: Recorded) -> None:
     tracer = recorded.tracers.get_tracer("test")
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
         with tracer.start_as_current_span("checkout") as parent:
-            await gateway.transactions.create(sale())
+            await gateway.transactions.create(sale("order-7"))
             assert get_current_span() is parent
     assert recorded.tree() == ["checkout", f"  {CREATE}", f"    {CREATE}"]
     _, call, attempt = recorded.spans
@@ -99,7 +86,7 @@ async def test_lookup(sandbox: Sandbox, recorded: Recorded) -> None:
     """After a lost response, the lookup and its outcome are recorded."""
     sandbox.fault(CREATE, "close_after_commit")
     async with sandbox.gateway(observers=[recorded.observer]) as gateway:
-        await gateway.transactions.create(sale())
+        await gateway.transactions.create(sale("order-7"))
     call, attempt, lookup, read = recorded.tree()
     assert (call, attempt, lookup) == (CREATE, f"  {CREATE}", f"  look up {CREATE}")
     assert read.startswith("    GET /v2/transactions")
@@ -114,7 +101,7 @@ async def test_unknown_outcome(sandbox: Sandbox, recorded: Recorded) -> None:
     sandbox.fault("GET /v2/transactions/{id}", "unavailable", times=100, retry_after=0)
     async with sandbox.gateway(observers=[recorded.observer], max_attempts=1) as gateway:
         with pytest.raises(OutcomeUnknownError):
-            await gateway.transactions.create(sale())
+            await gateway.transactions.create(sale("order-7"))
     spans = {span.name: span for span in recorded.spans if span.kind is SpanKind.INTERNAL}
     assert {span.status.status_code for span in spans.values()} == {StatusCode.ERROR}
     assert labels(recorded, "gateway_async.call.duration") == [
@@ -138,7 +125,7 @@ async def test_terminal_wait(sandbox_by_hand: Sandbox, recorded: Recorded) -> No
     box = sandbox_by_hand
     async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
         for name in ("first", "second"):
-            tasks.start_soon(gateway.router_transactions.create, sale_at(box, name))
+            tasks.start_soon(gateway.router_transactions.create, sale_at(box.terminal_id, name))
         for _ in range(2):
             await box.await_call()
             box.present()
@@ -156,12 +143,12 @@ async def test_cancelled_wait(sandbox_by_hand: Sandbox, recorded: Recorded) -> N
     box = sandbox_by_hand
     waits: list[object] = []
     async with box.gateway(observers=[recorded.observer, waits.append]) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.router_transactions.create, sale_at(box, "first"))
+        tasks.start_soon(gateway.router_transactions.create, sale_at(box.terminal_id, "first"))
         await box.await_call()
         before = len(waits)
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as second:
-                second.start_soon(gateway.router_transactions.create, sale_at(box, "second"))
+                second.start_soon(gateway.router_transactions.create, sale_at(box.terminal_id, "second"))
                 await until(lambda: len(waits) > before)
                 scope.cancel()
         box.present()
@@ -173,7 +160,7 @@ async def test_cancelled_call(sandbox_by_hand: Sandbox, recorded: Recorded) -> N
     """Nothing stays the current span, and the lookup has its outcome."""
     box = sandbox_by_hand
     async with box.gateway(observers=[recorded.observer]) as gateway, anyio.create_task_group() as tasks:
-        tasks.start_soon(gateway.router_transactions.create, sale_at(box, "cancelled"))
+        tasks.start_soon(gateway.router_transactions.create, sale_at(box.terminal_id, "cancelled"))
         await box.await_call()
         box.fault("POST /v2/routertransactions", "silence")
         tasks.cancel_scope.cancel()
