@@ -17,20 +17,17 @@ from gateway_async.models.account_vaults import (
     AccountVaultUpdate,
     AchVaultCreate,
     CardVaultCreate,
-    RouterAccountVaultCreate,
     SwipedVaultCreate,
     TicketVaultCreate,
     TransactionVaultCreate,
     VaultCopyCreate,
-    VaultCreate,
 )
 from gateway_async.models.contacts import ContactCreate, ContactUpdate
 from gateway_async.models.files import Attachment
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
-from gateway_async.models.quick_invoices import QuickInvoiceCreate
 from gateway_async.models.request import UNSET, Request
 from gateway_async.models.time_range import TimeRange
-from gateway_async.models.transactions import RouterTransactionCreate, TransactionCreate, TransactionUpdate
+from gateway_async.models.transactions import TransactionCreate
 
 # --- any request
 
@@ -43,28 +40,6 @@ BANK_ACCOUNT: dict[str, Any] = {
     "account_type": "checking",
     "is_company": False,
 }
-NEEDED: list[tuple[type[Request], dict[str, Any]]] = [
-    (CardVaultCreate, {"account_number": CARD, "exp_date": "0930"}),
-    (SwipedVaultCreate, {"track_data": ";4111111111111111=3009?"}),
-    (AchVaultCreate, BANK_ACCOUNT),
-    (TicketVaultCreate, {"ticket": "ticket-1"}),
-    (RouterAccountVaultCreate, {"terminal_id": "term", "contact_id": "contact"}),
-    (TransactionCreate, {"action": "sale"}),
-    (TransactionUpdate, {"action": "void"}),
-    (RouterTransactionCreate, {"action": "sale", "terminal_id": "term", "transaction_amount": "1.00"}),
-    (QuickInvoiceCreate, {"title": "Lunch", "due_date": date(2026, 12, 1), "item_list": {"Tea": 1}}),
-    (ContactCreate, {"last_name": "Smith"}),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "needed", "missing"), [(kind, needed, name) for kind, needed in NEEDED for name in needed]
-)
-def test_required_field(kind: type[Request], needed: dict[str, Any], missing: str) -> None:
-    """With all its required fields a request is made; without any one of them it is a type error."""
-    assert kind(**needed) is not None
-    with pytest.raises(TypeError, match=missing):
-        kind(**{name: value for name, value in needed.items() if name != missing})
 
 
 @pytest.mark.parametrize(
@@ -147,31 +122,12 @@ def test_a_request_rejects_changes_once_it_is_made() -> None:
 # --- account vaults
 
 
-@pytest.mark.parametrize(
-    ("kind", "implied"),
-    [
-        (CardVaultCreate, {"payment_method": "cc"}),
-        (SwipedVaultCreate, {"payment_method": "cc"}),
-        (AchVaultCreate, {"payment_method": "ach"}),
-        (RouterAccountVaultCreate, {"payment_method": "cc", "action": "store"}),
-    ],
-)
-def test_the_payment_method_is_implied_by_the_class(kind: type[Request], implied: dict[str, str]) -> None:
-    assert dict(kind.implied) == implied
-
-
 @pytest.mark.parametrize("kind", [TicketVaultCreate, TransactionVaultCreate, VaultCopyCreate])
 def test_chosen_method(kind: Any) -> None:
     """A ticket, a transaction or another vault may hold a card or a bank account; a card is assumed."""
     ticket = {"ticket": "t"} if kind is TicketVaultCreate else {}
     assert kind(**ticket).payment_method == "cc"
     assert kind(payment_method="ach", **ticket).payment_method == "ach"
-
-
-@pytest.mark.parametrize("kind", [CardVaultCreate, SwipedVaultCreate, AchVaultCreate, TicketVaultCreate])
-def test_shared_fields(kind: type[Request]) -> None:
-    """Title, contact, address and custom fields are the same everywhere."""
-    assert issubclass(kind, VaultCreate)
 
 
 # --- attachments

@@ -6,7 +6,7 @@ import pytest
 
 from gateway_async.errors import DeclinedError
 from gateway_async.models.codes import ReasonCode, TransactionStatus
-from gateway_async.models.transactions import RouterTransactionCreate, Transaction, TransactionCreate
+from gateway_async.models.transactions import Transaction
 
 APPROVED = {101, 102, 111, 121, 131, 132, 133, 134}
 DECLINED = {136, 301}
@@ -58,10 +58,3 @@ def test_decline_text() -> None:
 def test_raise_for_decline_returns_the_transaction_if_it_is_none(status: int | None) -> None:
     record = transaction(status)
     assert record.raise_for_decline() is record
-
-
-def test_payment_method() -> None:
-    """`payment_method` is `cc` unless said otherwise, with and without a terminal."""
-    sale = TransactionCreate(action="sale")
-    at_terminal = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="1.00")
-    assert (sale.payment_method, at_terminal.payment_method) == ("cc", "cc")
