@@ -19,7 +19,6 @@ from gateway_async._http.progress import PROGRESS, Progress, Stage
 from gateway_async._http.transport import POOL
 from gateway_async.telemetry.health import PoolUse
 from tests.support.scripted_server import (
-    Peer,
     Script,
     Wire,
     at_once,
@@ -186,18 +185,6 @@ async def all_get_a_slot(http: httpx.AsyncClient, count: int) -> None:
         await at_once(http, count, peer.url)
 
 
-async def test_cancelled_connecting(deaf_port: Peer) -> None:
-    """Calls that are cancelled before there is a connection give their slots back."""
-    async with client(deaf_port) as http:
-        async with anyio.create_task_group() as tasks:
-            for _ in range(100):
-                tasks.start_soon(http.get, "/")
-            await until(lambda: connecting(http) == 100)
-            tasks.cancel_scope.cancel()
-        assert (use(http).in_use, connecting(http)) == (0, 0)
-        await all_get_a_slot(http, 100)
-
-
 async def test_every_step() -> None:
     """A call may be cancelled at any step of the event loop: its slot and its connection are accounted for."""
     async with serving() as peer, client(peer, max_connections=1) as http:
@@ -330,11 +317,3 @@ async def run_schedule(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
                 if crowd.tasks:
                     draw.choice(crowd.tasks).cancel()
     return crowd.busiest, pool.use()
-
-
-async def test_calls_that_fail_give_their_slots_back(closed_port: Peer) -> None:
-    async with client(closed_port, max_connections=2) as http:
-        for _ in range(5):
-            with pytest.raises(httpx.ConnectError):
-                await http.get("/")
-        assert (use(http).in_use, connecting(http)) == (0, 0)
