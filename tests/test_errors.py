@@ -278,15 +278,6 @@ async def test_resolve() -> None:
     assert waits == [30.0, 5, 0]
 
 
-@pytest.mark.asyncio
-async def test_unpickled_error() -> None:
-    """An error that came out of a pickle has no connection, so it stays unknown."""
-    error = pickle.loads(pickle.dumps(OutcomeUnknownError("lost", api_id="order-7")))  # noqa: S301  our own bytes
-    with pytest.raises(OutcomeUnknownError, match="order-7") as raised:
-        await error.resolve()
-    assert raised.value is error
-
-
 def test_truth_value(caplog: pytest.LogCaptureFixture) -> None:
     """Type checkers refuse to ask whether an outcome is true; the standard library asks, and gets a response."""
     error = OutcomeUnknownError("lost")

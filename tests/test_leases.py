@@ -21,7 +21,6 @@ from gateway_async import (
     InvalidRequestError,
     NotSentError,
     RedisTerminalLease,
-    RouterTransactionCreate,
     SqliteLedger,
     TerminalBusyError,
     TerminalLease,
@@ -31,6 +30,7 @@ from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, T
 from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, sell_at_terminal
 from tests.support.processes import Process, start_function, start_python
+from tests.support.sales import sale_at
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import PATIENCE, until
 
@@ -64,13 +64,6 @@ async def lease() -> AsyncIterator[Leases]:
     yield make
     for each in made:
         await each.aclose()
-
-
-def sale(box: Sandbox, name: str) -> RouterTransactionCreate:
-    """A sale at the terminal of `box`."""
-    return RouterTransactionCreate(
-        action="sale", terminal_id=box.terminal_id, transaction_amount="1.00", transaction_api_id=name
-    )
 
 
 def till(box: Sandbox, owner: str, *, sales: int = 1, seconds: float = 30.0) -> Process:
@@ -143,7 +136,7 @@ async def test_no_redis(box: Sandbox) -> None:
         address = f"redis://:planted-82c1@127.0.0.1:{free.getsockname()[1]}"
         async with box.gateway(terminal_lease=RedisTerminalLease(address, owner="till-7")) as gateway:
             with pytest.raises(NotSentError, match="the terminal's lease is not available: ConnectionError") as caught:
-                await gateway.router_transactions.create(sale(box, "never"))
+                await gateway.router_transactions.create(sale_at(box.terminal_id, "never", "1.00"))
     assert "planted" not in str(caught.value)
     assert box.terminals()[0]["waiting"] == []
 
@@ -153,7 +146,7 @@ async def test_trio(box: Sandbox) -> None:
     """redis-py needs asyncio: the call was not sent, and the error says why."""
     async with box.gateway(terminal_lease=RedisTerminalLease("redis://127.0.0.1", owner="till-7")) as gateway:
         with pytest.raises(NotSentError, match="RedisTerminalLease needs asyncio"):
-            await gateway.router_transactions.create(sale(box, "never"))
+            await gateway.router_transactions.create(sale_at(box.terminal_id, "never", "1.00"))
 
 
 async def test_owner(lease: Leases) -> None:
@@ -235,7 +228,11 @@ async def test_killed_holder(box: Sandbox, lease: Leases) -> None:
     async with box.gateway(terminal_lease=next_lease) as gateway, anyio.create_task_group() as tasks:
 
         async def sell() -> None:
-            assert (await gateway.router_transactions.create(sale(box, "b"), on_progress=shown.append)).approved
+            assert (
+                await gateway.router_transactions.create(
+                    sale_at(box.terminal_id, "b", "1.00"), on_progress=shown.append
+                )
+            ).approved
 
         tasks.start_soon(sell)
         await until(lambda: any(each.state is TerminalState.HELD for each in shown))
@@ -249,39 +246,6 @@ async def test_killed_holder(box: Sandbox, lease: Leases) -> None:
     assert box.ledger()["charged"] == {"b": 1}
 
 
-async def test_long_call(box: Sandbox, lease: Leases) -> None:
-    """A lease of one second is prolonged for as long as the customer takes."""
-    async with box.gateway(terminal_lease=lease("a", seconds=1)) as a, anyio.create_task_group() as tasks:
-        tasks.start_soon(a.router_transactions.create, sale(box, "long"))
-        await box.await_call()
-        async with box.gateway(terminal_lease=lease("b", wait=2)) as b:
-            with pytest.raises(TerminalBusyError, match="holder: a"):
-                await b.router_transactions.create(sale(box, "second"))
-        box.present()
-    assert box.ledger()["charged"] == {"long": 1}
-
-
-async def test_cancelled_task(box: Sandbox, lease: Leases) -> None:
-    """The device still shows the sale, so the next till waits; the same client looks it up and goes on at once."""
-    shown: list[TerminalProgress] = []
-    async with box.gateway(terminal_lease=lease("a")) as gateway:
-        task = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled"), on_progress=shown.append))
-        await box.await_call()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert shown[-1].state is TerminalState.LOOKING_UP
-        async with box.gateway(terminal_lease=lease("b", wait=0)) as other:
-            with pytest.raises(TerminalBusyError, match="holder: a"):
-                await other.router_transactions.create(sale(box, "other"))
-        box.cancel()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(gateway.router_transactions.create, sale(box, "next"))
-            await box.await_call()
-            box.present()
-    assert box.ledger()["charged"] == {"next": 1}
-
-
 async def test_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
     """A lease lasts until `recover()` knows the outcome, or nothing of the call can arrive any more."""
     ledger = SqliteLedger(tmp_path / "ledger.db")
@@ -290,7 +254,7 @@ async def test_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
         box.gateway(terminal_lease=(others := lease("b", wait=0))) as other,
         anyio.create_task_group() as tasks,
     ):
-        task = asyncio.create_task(gateway.router_transactions.create(sale(box, "doubtful")))
+        task = asyncio.create_task(gateway.router_transactions.create(sale_at(box.terminal_id, "doubtful", "1.00")))
         await box.await_call()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -298,34 +262,13 @@ async def test_doubt(box: Sandbox, lease: Leases, tmp_path: Path) -> None:
         left = await others._redis.pttl(f"gateway_async:{{{box.terminal_id}}}:lease")
         assert left > 400_000  # `terminal_timeout` and `in_doubt_seconds`
         with pytest.raises(TerminalBusyError, match="holder: a"):
-            await other.router_transactions.create(sale(box, "too-early"))
+            await other.router_transactions.create(sale_at(box.terminal_id, "too-early", "1.00"))
         box.cancel()
         assert [each.outcome for each in await gateway.recover()] == ["found"]
-        tasks.start_soon(other.router_transactions.create, sale(box, "next"))
+        tasks.start_soon(other.router_transactions.create, sale_at(box.terminal_id, "next", "1.00"))
         await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
-
-
-async def test_lost_lease(box: Sandbox, lease: Leases) -> None:
-    """Redis forgot the lease and another till came: the call goes on, and observers learn who has the terminal."""
-    events: list[Event] = []
-    other = lease("other")
-    async with (
-        box.gateway(terminal_lease=lease("a", seconds=1), observers=[events.append]) as gateway,
-        anyio.create_task_group() as tasks,
-    ):
-        tasks.start_soon(gateway.router_transactions.create, sale(box, "mine"))
-        await box.await_call()
-        await other._redis.delete(f"gateway_async:{{{box.terminal_id}}}:lease")
-        assert await other.acquire(box.terminal_id, "stolen") is None
-        await until(lambda: any(isinstance(event, LeaseRenewalFailed) for event in events))
-        box.present()
-    (doubt,) = [event for event in events if isinstance(event, LeaseRenewalFailed)]
-    assert (doubt.terminal_id, doubt.reason) == (box.terminal_id, "held by other")
-    assert box.ledger()["charged"] == {"mine": 1}
-    assert await other.acquire(box.terminal_id, "stolen") is None  # not given back by who had lost it
-    await other.release(box.terminal_id, "stolen")
 
 
 class Relay:
@@ -418,10 +361,10 @@ async def test_unsent_call(box: Sandbox, lease: Leases, failure: Any) -> None:
         box.gateway(terminal_lease=(others := lease("b"))) as b,
         anyio.create_task_group() as tasks,
     ):
-        late = asyncio.create_task(a.router_transactions.create(sale(box, "late")))
+        late = asyncio.create_task(a.router_transactions.create(sale_at(box.terminal_id, "late", "1.00")))
         await key.is_wanted.wait()
         keys = f"gateway_async:{{{box.terminal_id}}}"
-        tasks.start_soon(b.router_transactions.create, sale(box, "b"))
+        tasks.start_soon(b.router_transactions.create, sale_at(box.terminal_id, "b", "1.00"))
         while not await others._redis.exists(f"{keys}:queue"):
             await anyio.sleep(0.01)
         await failure(relay, f"{keys}:lease", others._redis)
@@ -433,24 +376,6 @@ async def test_unsent_call(box: Sandbox, lease: Leases, failure: Any) -> None:
         assert [each["api_id"] for each in box.terminals()[0]["waiting"]] == ["b"]
         box.present()
     assert box.ledger()["charged"] == {"b": 1}
-
-
-@pytest.mark.parametrize("in_line", [False, True], ids=["with its lease", "in line"])
-async def test_second_cancellation(box: Sandbox, lease: Leases, *, in_line: bool) -> None:
-    """A task that is cancelled twice has sent nothing: the next till gets the terminal at once."""
-    key, other = Key(box), lease("other")
-    if in_line:
-        assert await other.acquire(box.terminal_id, "first") is None
-    keys = f"gateway_async:{{{box.terminal_id}}}"
-    async with box.gateway(terminal_lease=lease("a"), credentials=key.credentials) as gateway:
-        call = asyncio.create_task(gateway.router_transactions.create(sale(box, "cancelled")))
-        while not await other._redis.exists(f"{keys}:queue" if in_line else f"{keys}:lease"):
-            await anyio.sleep(0.01)
-        while not call.done():
-            call.cancel()
-            await asyncio.sleep(0)
-    await other.release(box.terminal_id, "first")
-    assert await other._redis.keys(f"{keys}*") == []
 
 
 async def test_closed_lease(lease: Leases) -> None:

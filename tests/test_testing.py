@@ -355,29 +355,6 @@ def test_crash_test(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*STRICT).assert_outcomes(passed=2)
 
 
-def test_terminal(pytester: pytest.Pytester) -> None:
-    """A killed process gets its values from the environment of the test."""
-    pytester.makepyfile(
-        """
-        import os
-
-        import pytest
-        from gateway_async import RouterTransactionCreate
-
-        async def sell(gateway):
-            terminal_id = os.environ["TERMINAL"]
-            new = RouterTransactionCreate(action="sale", terminal_id=terminal_id, transaction_amount="12.50")
-            await gateway.router_transactions.create(new)
-
-        @pytest.mark.asyncio
-        async def test_selling_survives_crashes(crash_test, sandbox, monkeypatch):
-            monkeypatch.setenv("TERMINAL", sandbox.terminal_id)
-            await crash_test(sell, kills=1)
-        """
-    )
-    pytester.runpytest(*STRICT).assert_outcomes(passed=1)
-
-
 def test_lost_money(pytester: pytest.Pytester) -> None:
     """The failure names the broken rules and the moments at which they were broken."""
     pytester.makepyfile(
