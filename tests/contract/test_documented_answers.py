@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from .raw_client import BANK_ACCOUNT, RawClient
+from .raw_client import RawClient
 from .sides import Side, refusal
-
-BANK = {"account_number": "100020003000", "exp_date": ..., "payment_method": "ach", "ach_sec_code": "WEB"}
 
 FACTS: dict[str, Any] = {
     "bill_payment": 0,
@@ -49,22 +47,6 @@ def test_approved_payment(side: Side, action: str, batch: bool, code: int, verbi
     assert (made["room_rate"], made["notification_email_sent"]) == ("0.00", True)
 
 
-def test_bank_payment(side: Side) -> None:
-    """Batch and checks of a bank payment are null, and all bank payments have one approval code."""
-    made = side.pay(action="debit", **{**BANK_ACCOUNT, **BANK}, billing_zip="32606")
-    assert [made[name] for name in ("batch", "avs", "avs_enhanced", "cvv_response")] == [None] * 4
-    assert (made["auth_code"], made["entry_mode_id"]) == ("AUTH NUM 272-172", "K")
-
-
-def test_defaults(side: Side, raw_client: RawClient) -> None:
-    """The location is the user's primary one, and the merchant account the location's for the method."""
-    card, bank = side.pay(), side.pay(action="debit", **{**BANK_ACCOUNT, **BANK})
-    info = raw_client.info
-    assert (card["location_id"], bank["location_id"]) == (info.location_id, info.location_id)
-    assert card["product_transaction_id"] == info.cc_product_transaction_id
-    assert bank["product_transaction_id"] == info.ach_product_transaction_id
-
-
 def test_integrator_location(side: Side, raw_client: RawClient) -> None:
     """The integrator id replaces `location_id`, also while the SDK has a default."""
     own = raw_client.location_api_id()
@@ -74,25 +56,3 @@ def test_integrator_location(side: Side, raw_client: RawClient) -> None:
         {"location_api_id": own, "location_id": raw_client.info.location_id},
     ):
         assert set(refusal(partial(side.pay, **fields))) == {"location_api_id"}
-
-
-@pytest.mark.parametrize("tags", ["vip,new", ["vip", "new"]])
-def test_tags(side: Side, tags: Any) -> None:
-    """Tags come as text or as a list, and are shown with ids."""
-    made = side.pay(tags=tags)
-    assert [tag["title"] for tag in made["tags"]] == ["vip", "new"]
-    edited = side.change(made, action="edit", tags="vip")
-    assert list(side.read(edited, "tags")["tags"]) == list(made["tags"])[:1]
-
-
-def test_edit(side: Side, raw_client: RawClient) -> None:
-    """With the flags, the vault and all its transactions get the new contact; an empty contact detaches."""
-    contact, vault = raw_client.contact()["id"], raw_client.vault()["id"]
-    charge: dict[str, Any] = {"account_vault_id": vault, "account_number": ..., "exp_date": ...}
-    earlier, later = side.pay(**charge), side.pay(**charge)
-    moves = {"move_account_vault": True, "move_account_vault_transactions": True}
-    assert side.change(later, action="edit", contact_id=contact, **moves)["contact_id"] == contact
-    assert side.read(earlier)["contact_id"] == contact
-    moved = raw_client.http.get(f"/v2/accountvaults/{vault}").json()["accountvault"]
-    assert moved["contact_id"] == contact
-    assert side.change(later, action="edit", contact_id="")["contact_id"] is None

@@ -69,15 +69,6 @@ def test_failing_amounts(side: Side, amount: str) -> None:
     assert (settled["processing_status_id"], settled["status_message"]) == (2, None)
 
 
-def test_rejected_batch(side: Side) -> None:
-    """6.30 is approved, and its batch fails once, wherever it is in the batch."""
-    batch_id = side.pay(transaction_amount="6.30")["transaction_batch_id"]
-    side.pay(transaction_amount="12.50")
-    failed = side.settle(batch_id)
-    assert (failed["processing_status_id"], failed["status_message"]) == (3, "REJECTED_BATCH")
-    assert side.settle(batch_id)["processing_status_id"] == 2
-
-
 def test_undocumented_amounts_settle_at_once(side: Side) -> None:
     for amount in ["90200.12", "90100.11", "90504.63", "92200.00", "99999.99"]:
         batch_id = side.pay(transaction_amount=amount)["transaction_batch_id"]

@@ -150,19 +150,6 @@ MAKERS: dict[str, Callable[[RawClient], str]] = {
 """Wrapper → the id of a record."""
 
 
-@pytest.mark.parametrize("side", ["HTTP", "SDK"])
-def test_location_info(sides: dict[str, Any], raw_client: RawClient, side: str) -> None:
-    """The terminals are those of the location."""
-    sdk: SdkSide = sides["SDK"]
-    if side == "HTTP":
-        (info,) = raw_client.http.get("/v2/locationinfos", params={"expand": "terminals"}).json()["locationinfos"]
-        terminals = info["terminals"]
-    else:
-        (read,) = sdk.portal.call(sdk.gateway.locations.infos(expand=("terminals",)).to_list)
-        terminals = read.terminals
-    assert len(terminals) == 1
-
-
 NEWEST_FIRST: dict[str, Callable[[RawClient], str]] = {
     "transactions": lambda raw_client: str(raw_client.sale()["id"]),
     "accountvaults": MAKERS["accountvault"],

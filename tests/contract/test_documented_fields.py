@@ -13,7 +13,7 @@ from gateway_async import (
 from gateway_async._wire.validation import problems
 
 from .raw_client import VISA, RawClient
-from .sides import Family, Side, refusal
+from .sides import Side, refusal
 
 OVERRIDES: list[tuple[str, dict[str, str], int, int]] = [
     ("auto_decline_cvv", {"cvv": "124"}, 1000, 1656),
@@ -106,44 +106,6 @@ def test_a_completion_stores_other_fields(side: Side) -> None:
         assert (changed["reason_code_id"], changed[name]) == (1001, value)
 
 
-def test_a_contact_is_updated_by_its_integrator_id(side: Side, raw_client: RawClient) -> None:
-    own = {"contact_api_id": raw_client.own_id(12), "update_if_exists": 1}
-    made = side.create("contacts", {"last_name": "Smith", **own})
-    changed = side.create("contacts", {"last_name": "Jones", **own})
-    assert (changed["id"], changed["last_name"]) == (made["id"], "Jones")
-
-
-def test_header_message(side: Side) -> None:
-    """Type 0 is a pop-up, and 1 to 4 are colored bars."""
-    for kind in range(5):
-        made = side.create("contacts", {"last_name": "Smith", "header_message": "Hello", "header_message_type": kind})
-        assert (made["header_message"], made["header_message_type"]) == ("Hello", kind)
-
-
-@pytest.mark.parametrize(("overpayment", "largest"), [(False, "21.00"), (True, "9999999.99")])
-def test_limited_payment(side: Side, overpayment: bool, largest: str) -> None:
-    """The maximum is the amount due, unless overpayment is allowed."""
-    invoice = {
-        "title": "Tea",
-        "due_date": "2030-01-31",
-        "item_list": {"Tea": 21},
-        "allow_overpayment": int(overpayment),
-    }
-    made = side.create("quickinvoices", invoice)
-    limits = (made["single_payment_min_amount"], made["single_payment_max_amount"])
-    assert limits == ("0.00", largest)
-
-
-def test_discount(side: Side) -> None:
-    """An item below zero lowers the amount due, which may be zero and not less."""
-    invoice: dict[str, Any] = {"title": "Tea", "due_date": "2030-01-31"}
-    create = Family(side, "quickinvoices").create
-    for discount, left in (("-1.25", "3.75"), ("-5.00", "0.00")):
-        made = create(**invoice, item_list={"Tea": 5, "Off": discount})
-        assert (made["amount_due"], made["remaining_balance"]) == (left, left)
-    assert list(refusal(lambda: create(**invoice, item_list={"Tea": 5, "Off": "-5.01"}))) == ["item_list"]
-
-
 def test_terminal_expiry(side: Side, raw_client: RawClient) -> None:
     """The response has `exp_date` when `save_account` made a vault."""
     sale = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50"}
@@ -160,14 +122,3 @@ def test_only_a_forced_sale_keeps_its_approval_code_at_a_terminal(
     made = side.create("routertransactions", sale | {"terminal_id": raw_client.info.terminal_id})
     assert made["status_id"] == 101
     assert (made["auth_code"] == "ABC123") == (code is not None)
-
-
-def test_repeated_change(side: Side, raw_client: RawClient) -> None:
-    """A repeated void and a repeated settlement change nothing."""
-    payment = side.pay()
-    voided = side.change(payment, action="void")
-    assert side.change(payment, action="void") == voided
-    batch_id = raw_client.sale()["transaction_batch_id"]
-    settled = side.settle(batch_id)
-    assert settled["processing_status_id"] == 2
-    assert side.settle(batch_id) == settled

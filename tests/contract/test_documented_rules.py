@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async import CardVaultCreate, TransactionCreate, TransactionUpdate, ValidationError
+from gateway_async import TransactionCreate, TransactionUpdate
 from gateway_async._wire.validation import problems
 from gateway_async.sandbox import Sandbox
 
@@ -204,20 +204,6 @@ def test_surcharge(side: Side, sandbox: Sandbox) -> None:
     sandbox.change_product(surcharge=False)
 
 
-def test_failed_verification(sides: dict[str, Any], raw_client: RawClient) -> None:
-    """The text of the refusal is the gateway's, and the declined check stays in the list of transactions."""
-    sdk, name = sides["SDK"], raw_client.own_id(20)
-    card = {"account_number": "4111111111111111", "exp_date": "1230", "billing_zip": "32615", "run_avs": True}
-    new = CardVaultCreate(**card, account_vault_api_id=name)  # type: ignore[arg-type]
-    with pytest.raises(ValidationError) as caught:
-        sdk.portal.call(sdk.gateway.account_vaults.create, new)
-    assert caught.value.fields == {"run_avs": ("Account Verification failed",)}
-    found: dict[str, Any] = {"api_id": 1, "location_id": raw_client.info.location_id}
-    assert raw_client.http.get(f"/v2/accountvaults/{name}", params=found).status_code == 404
-    newest = raw_client.http.get("/v2/transactions").json()["transactions"][0]
-    assert (newest["type_id"], newest["status_id"], newest["reason_code_id"]) == (21, 301, 1655)
-
-
 TEXTS = [
     ({"location_id": "f" * 24}, "location_id", "location_id provided is not valid"),
     ({"product_transaction_id": ""}, "product_transaction_id", "Product Transaction Id cannot be blank."),
@@ -230,12 +216,3 @@ TEXTS = [
 def test_problem_text(side: Side, fields: dict[str, Any], name: str, text: str | None) -> None:
     """The texts of problems are those of the gateway, which clients look for."""
     assert refusal(lambda: side.pay(**fields)) == {name: [text or f"{name} provided is not valid"]}
-
-
-def test_used_id(side: Side, raw_client: RawClient) -> None:
-    """The repeated id is refused, whatever the amount."""
-    name = raw_client.own_id(36)
-    side.pay(transaction_api_id=name)
-    assert refusal(lambda: side.pay(transaction_api_id=name, transaction_amount="1.00")) == {
-        "transaction_api_id": ["transaction_api_id already exists in this location"]
-    }

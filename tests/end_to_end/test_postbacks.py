@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
@@ -29,7 +28,7 @@ from gateway_async import (
     TransactionStatus,
 )
 from gateway_async.models.postback_configs import ConfigResource
-from gateway_async.postbacks import CatchUpResult, Postback, PostbackReceiver, SqliteInbox
+from gateway_async.postbacks import Postback, PostbackReceiver, SqliteInbox
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from tests.support.sales import NEW_CARD
@@ -44,7 +43,6 @@ RECORDS = {
     "transaction": Transaction,
     "transactionbatch": TransactionBatch,
 }
-NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 Serve = Callable[[PostbackReceiver], AbstractAsyncContextManager[str]]
 
@@ -173,67 +171,3 @@ async def test_sale(
     assert all(type(each.record) is RECORDS[each.resource] and not each.caught_up for each in everything)
     assert [each.type for each in everything if each.record_id == card.id][-1] == "DELETE"
     assert [each.type for each in everything if each.record_id == contact.id] == ["CREATE", "UPDATE"]
-
-
-async def test_failing_handler(
-    serve: Serve, receiver: PostbackReceiver, sandbox: Sandbox, gateway: AsyncGateway
-) -> None:
-    """A postback is handled in the end: without an inbox the gateway tries again, with one the receiver does."""
-    heard: list[Postback[Any]] = []
-
-    @receiver.on("contact")
-    async def on_contact(postback: Postback[Contact]) -> None:
-        heard.append(postback)
-        if len(heard) == 1:
-            raise ValueError("the database is away")
-
-    async with receiver, serve(receiver) as url:
-        await gateway.postback_configs.create(config(url, "contact", number_of_attempts=3))
-        contact = await gateway.contacts.create(ContactCreate(last_name="Ada"))
-        await idle(sandbox)
-        sandbox.advance(300)
-        await until(lambda: len(heard) == 2)
-        await idle(sandbox)
-    assert {each.record_id for each in heard} == {contact.id}
-    (postback,) = sandbox.postbacks()
-    assert postback["state"] == "delivered"
-
-
-async def test_catching_up(serve: Serve, sandbox: Sandbox, gateway: AsyncGateway, tmp_path: Path) -> None:
-    """A receiver that was down catches up and gets exactly the missed changes; the next time it gets none."""
-    receiver = PostbackReceiver("shop", "secret", inbox=SqliteInbox(tmp_path / "inbox.db"))
-    heard: list[tuple[str, str, bool]] = []
-
-    @receiver.on("transaction")
-    @receiver.on("contact")
-    async def listen(postback: Postback[Any]) -> None:
-        heard.append((postback.type, postback.record_id, postback.caught_up))
-
-    sandbox.set_clock(NOON.timestamp())  # no midnight, which would settle the batch
-    since = NOON - timedelta(minutes=1)
-    async with receiver:
-        async with serve(receiver) as url:
-            await tell_of_all(gateway, sandbox, url)
-            card = await gateway.account_vaults.create(NEW_CARD)
-            known = await gateway.contacts.create(ContactCreate(last_name="Known"))
-            changed = await gateway.contacts.create(ContactCreate(last_name="Changed"))
-            settled = await sell(gateway, card)
-            await idle(sandbox)
-        await until(lambda: len(heard) == 3)
-        sandbox.advance(3600)
-        await gateway.contacts.update(changed.id, ContactUpdate(first_name="Ada"))
-        new = await gateway.contacts.create(ContactCreate(last_name="New"))
-        await settle(gateway)
-        await idle(sandbox)
-        assert await receiver.catch_up(gateway, since=since) == CatchUpResult(checked=5, missed=4)
-        await until(lambda: len(heard) == 7)
-        assert await receiver.catch_up(gateway, since=since) == CatchUpResult(checked=5, missed=0)
-    assert {each for each in heard if each[2]} == {
-        ("CREATE", sandbox.contact_id, True),  # made before there was a config
-        ("UPDATE", changed.id, True),
-        ("CREATE", new.id, True),
-        ("UPDATE", settled.id, True),
-    }
-    assert {each for each in heard if not each[2]} == {
-        ("CREATE", id_, False) for id_ in (known.id, changed.id, settled.id)
-    }

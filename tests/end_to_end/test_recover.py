@@ -1,33 +1,25 @@
 """A program is killed during a payment; the next one finds the outcome."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
-import httpx
 import pytest
 
 from gateway_async import (
     AchVaultCreate,
     AsyncGateway,
     CardVaultCreate,
-    OutcomeUnknownError,
-    Recurring,
-    RecurringCreate,
     RouterAccountVaultCreate,
     SqliteLedger,
     SwipedVaultCreate,
-    Transaction,
 )
-from gateway_async._http.transport import PooledTransport
 from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, make_call
 from tests.support.processes import start_function
-from tests.support.sales import CARD as KEYED
-from tests.support.sales import NEW_CARD, monthly, sale, sale_at
+from tests.support.sales import sale, sale_at
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
@@ -141,36 +133,6 @@ async def test_two_programs(sandbox: Sandbox, path: Path) -> None:
     assert await open_intents(path) == 0
 
 
-class Held(PooledTransport):
-    """Send nothing until it is released."""
-
-    def __init__(self) -> None:
-        super().__init__(max_connections=1, max_terminals=1)
-        self.held = anyio.Event()
-        self.let_go = anyio.Event()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Wait, then send."""
-        self.held.set()
-        await self.let_go.wait()
-        return await super().handle_async_request(request)
-
-
-async def test_running_call(sandbox: Sandbox, path: Path) -> None:
-    """A record that does not exist yet is not called "not made": the other program may still create it."""
-    held = Held()
-    async with (
-        sandbox.gateway(ledger=SqliteLedger(path), transport=held) as gateway,
-        anyio.create_task_group() as tasks,
-    ):
-        tasks.start_soon(gateway.transactions.create, SALE)
-        await held.held.wait()
-        assert await recover(sandbox, path, wait=0.3) == [("transactions", "crashed", "unknown", None)]
-        held.let_go.set()
-    assert sandbox.ledger()["charged"] == {"crashed": 1}
-    assert await open_intents(path) == 0
-
-
 async def test_file_content(sandbox: Sandbox, path: Path) -> None:
     """The file has not a digit more than the last four of any account, nor a name, nor have those beside it."""
     async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
@@ -226,87 +188,3 @@ async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
         ("transactions", "found", reserved.id),
         ("transaction_batches", "found", batch.id),
     ]
-
-
-UNTYPED: dict[str, Any] = {"action": "sale", "payment_method": "cc", "transaction_amount": "12.50", **KEYED}
-WRITE, LOOKUP = "POST /v2/transactions", "GET /v2/transactions/{id}"
-
-
-class Prepared(NamedTuple):
-    """What the lost calls may need."""
-
-    payment: Transaction
-    new: RecurringCreate
-    plan: Recurring
-
-
-class Lost(NamedTuple):
-    """A call whose response and lookups are lost.
-
-    Attributes:
-        call: makes it.
-        fields: some of the record.
-        write: its request.
-        lookup: the request of its lookup.
-        nth: the first of those requests that fails.
-        options: options of the client.
-    """
-
-    call: Callable[[AsyncGateway, Prepared], Awaitable[object]]
-    fields: Mapping[str, Any]
-    write: str = WRITE
-    lookup: str = LOOKUP
-    nth: int = 1
-    options: Mapping[str, Any] = {}
-
-
-LOST = {
-    "untyped sale": Lost(
-        lambda g, _: g.resource("transactions", name="transaction", api_id="transaction_api_id").create(UNTYPED),
-        {"last_four": "1111"},
-    ),
-    "refund": Lost(lambda g, made: g.transactions.refund(made.payment.id), {"type_id": 30}, nth=2),
-    "sale without a location": Lost(
-        lambda g, _: g.transactions.create(sale()),
-        {"approved": True},
-        lookup="GET /v2/transactions",
-        options={"location_id": None},
-    ),
-    "skipped charge": Lost(
-        lambda g, made: g.recurrings.skip(made.plan.id),
-        {"next_run_date": date(2031, 3, 23)},
-        write="POST /v2/recurrings/{id}/skipPayment",
-        lookup="GET /v2/recurrings/{id}",
-        nth=2,
-    ),
-    "recurring payment plan": Lost(
-        lambda g, made: g.recurrings.create(made.new),
-        {"next_run_date": date(2031, 2, 23)},
-        write="POST /v2/recurrings",
-        lookup="GET /v2/recurrings",
-        nth=2,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LOST)
-async def test_lost_calls(sandbox: Sandbox, path: Path, name: str) -> None:
-    """The next program finds the record of the call, whose card was not written; then nothing is open."""
-    lost = LOST[name]
-    async with sandbox.gateway() as gateway:
-        vault = await gateway.account_vaults.create(NEW_CARD)
-        new = monthly(account_vault_id=vault.id)
-        made = Prepared(await gateway.transactions.create(sale()), new, await gateway.recurrings.create(new))
-    sandbox.fault(lost.write, "close_after_commit")
-    sandbox.fault(lost.lookup, "error_before_commit", nth=lost.nth, times=1000)
-    async with sandbox.gateway(ledger=SqliteLedger(path), max_attempts=1, timeout=PATIENCE, **lost.options) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await lost.call(gateway, made)
-    assert CARD.encode() not in content(path)
-    sandbox.clear_faults()
-    async with sandbox.gateway(ledger=SqliteLedger(path), **lost.options) as gateway:
-        (recovered,) = await gateway.recover(wait=0)
-        assert await gateway.recover(wait=0) == []
-    assert recovered.outcome == "found"
-    assert (recovered.record.id in (made.payment.id, made.plan.id)) is (name == "skipped charge")
-    assert {field: getattr(recovered.record, field) for field in lost.fields} == lost.fields

@@ -9,7 +9,6 @@ import pytest
 from gateway_async import (
     AsyncGateway,
     OutcomeUnknownError,
-    RouterAccountVaultCreate,
     SqliteLedger,
     Transaction,
     ValidationError,
@@ -44,22 +43,6 @@ async def test_cancelled_sale(sandbox_by_hand: Sandbox) -> None:
         await box.await_call()
         box.present()
     assert box.ledger()["charged"] == {"next": 1}
-
-
-async def test_cancelled_store(sandbox_by_hand: Sandbox) -> None:
-    """A card store that is cancelled at the terminal is a refusal, and nothing is stored."""
-    box = sandbox_by_hand
-    new = RouterAccountVaultCreate(terminal_id=box.terminal_id, contact_id=box.contact_id)
-    async with box.gateway() as gateway, anyio.create_task_group() as tasks:
-
-        async def store() -> None:
-            with pytest.raises(ValidationError, match="CANCELLED"):
-                await gateway.router_account_vaults.create(new)
-
-        tasks.start_soon(store)
-        await box.await_call()
-        box.cancel()
-    assert box.ledger()["stored"] == {}
 
 
 async def test_timeout(sandbox_by_hand: Sandbox) -> None:

@@ -1,21 +1,6 @@
 """Contacts, with their api ids, the rules of a PUT, and their notes; and the tags of a location."""
 
-from .conftest import Errors, Record, Shop, recorded
-
-
-def test_a_contact_carries_the_fields_of_the_contract(shop: Shop) -> None:
-    sample = recorded("postback-contact-create")
-    contact = shop.contact().json()["contact"]
-    assert set(contact) == {*sample, "header_message_type", "_links"}
-    assert contact["_links"]["self"]["href"] == f"{shop.info.base_url}/v2/contacts/{contact['id']}"
-
-
-def test_response_types(shop: Shop) -> None:
-    """Flags are true and false, money has two decimals, timestamps are integers."""
-    contact = shop.contact(email_trx_receipt="1", contact_balance=21).json()["contact"]
-    assert contact["email_trx_receipt"] is True
-    assert contact["contact_balance"] == "21.00"
-    assert isinstance(contact["created_ts"], int)
+from .conftest import Errors, Record, Shop
 
 
 def test_a_contact_is_found_by_the_integrators_own_id(shop: Shop, errors: Errors) -> None:
@@ -86,15 +71,6 @@ def test_all_problems_of_a_contact_are_reported_at_once(shop: Shop, errors: Erro
     }
 
 
-def test_the_api_id_of_a_deleted_contact_is_free_again(shop: Shop) -> None:
-    where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
-    shop.contact(contact_api_id="137")
-    shop.http.delete("/v2/contacts/137", params=where)
-    assert shop.get("/v2/contacts/137", **where).status_code == 409
-    created = shop.contact(contact_api_id="137")
-    assert shop.get("/v2/contacts/137", **where).json() == created.json()
-
-
 def test_paths_work_with_and_without_a_trailing_slash(shop: Shop) -> None:
     contact = shop.contact().json()
     assert shop.get(f"/v2/contacts/{contact['contact']['id']}/").json() == contact
@@ -106,18 +82,6 @@ def made_note(shop: Shop, **fields: str) -> Record:
     said = {"resource": "Contact", "resource_id": shop.info.contact_id, "note": "Call back"}
     record: Record = shop.post("note", "/v2/notes", said | fields).json()["note"]
     return record
-
-
-def test_a_tag(shop: Shop) -> None:
-    """Create, change, list, delete."""
-    tag = shop.post("tag", "/v2/tags", {"title": "Rent", "location_id": shop.info.location_id}).json()["tag"]
-    assert {*tag} == {"id", "location_id", "title", "created_ts", "modified_ts", "_links"}
-    assert shop.put("tag", f"/v2/tags/{tag['id']}", {"title": "Lease"}).json()["tag"]["title"] == "Lease"
-    assert [each["title"] for each in shop.get("/v2/tags").json()["tags"]] == ["Lease"]
-    shown = shop.get(f"/v2/tags/{tag['id']}", expand="created_user").json()["tag"]
-    assert shown["created_user"]["id"] == shop.info.user_id
-    assert shop.http.delete(f"/v2/tags/{tag['id']}").status_code == 204
-    assert shop.http.delete(f"/v2/tags/{'f' * 24}").status_code == 404
 
 
 def test_notes(shop: Shop) -> None:

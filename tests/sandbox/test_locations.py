@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway_async import ApiId, AsyncGateway, InvalidRequestError, NotFoundError, UserApiKey, ValidationError
+from gateway_async import AsyncGateway, InvalidRequestError, NotFoundError, UserApiKey, ValidationError
 from gateway_async.sandbox import Sandbox, SandboxInfo
 
 
@@ -45,16 +45,6 @@ async def test_visible_locations(sandbox: Sandbox, branch: SandboxInfo, stranger
         for gateway, hidden in ((above, stranger), (below, sandbox.info)):
             with pytest.raises(NotFoundError):
                 await gateway.locations.get(hidden.location_id)
-
-
-@pytest.mark.asyncio
-async def test_a_location_is_found_by_its_integrator_id(sandbox: Sandbox) -> None:
-    async with sandbox.gateway() as gateway:
-        location = await gateway.locations.get(sandbox.info.location_id)
-        assert location.location_api_id
-        assert await gateway.locations.get(ApiId(location.location_api_id)) == location
-        with pytest.raises(NotFoundError):
-            await gateway.locations.get(ApiId("nobody's"))
 
 
 @pytest.mark.asyncio
@@ -123,17 +113,6 @@ async def test_filters(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.usefixtures("branch")
-async def test_next_page(sandbox: Sandbox) -> None:
-    """The link of the next page has the filters, and the newest location is first."""
-    async with sandbox.gateway() as gateway:
-        infos = gateway.locations.infos({"relationship": "all"}, page_size=1)
-        page = await infos
-        assert page.page_count == 2
-        assert [each.name async for each in infos] == ["Branch", "Sandbox"]
-
-
-@pytest.mark.asyncio
 async def test_the_own_user(sandbox: Sandbox, branch: SandboxInfo) -> None:
     """`me` is the user of the credentials; other locations' users are unknown, and no key is shown."""
     async with client(branch) as gateway:
@@ -146,20 +125,3 @@ async def test_the_own_user(sandbox: Sandbox, branch: SandboxInfo) -> None:
         assert [each.id async for each in gateway.users.list()] == [branch.user_id]
         with pytest.raises(NotFoundError):
             await gateway.users.get(sandbox.info.user_id)
-
-
-@pytest.mark.asyncio
-async def test_terminals(sandbox: Sandbox, branch: SandboxInfo) -> None:
-    """A list by location has expands; terminals of other locations are unknown."""
-    second = sandbox.add_terminal("Second")
-    async with sandbox.gateway() as gateway:
-        terminals = gateway.terminals.list({"location_id": sandbox.info.location_id}, expand=("location",))
-        found = {each.id: each async for each in terminals}
-        assert found.keys() == {sandbox.info.terminal_id, second}
-        assert found[second].title == "Second"
-        assert found[second].active is True
-        assert found[second].extra["location"]["id"] == sandbox.info.location_id
-        assert (found[second].terminal_timeouts or {})["overall_timeout"] == 300
-        assert (await gateway.terminals.get(second)).serial_number == found[second].serial_number
-        with pytest.raises(NotFoundError):
-            await gateway.terminals.get(branch.terminal_id)

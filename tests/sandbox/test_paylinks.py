@@ -6,9 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
-from gateway_async.sandbox.state_machines.paylinks import PAYLINK_MACHINE, PaylinkState, PaylinkTrigger
 
 from .conftest import Errors, Record, Shop
 
@@ -101,30 +99,6 @@ def test_merchant_accounts(shop: Shop, create: Create, errors: Errors) -> None:
     assert list(errors(change(shop, paylink, **{cc: None}))) == [cc]
 
 
-def test_own_id(shop: Shop) -> None:
-    """A paylink is found, changed, resent and deleted by its api id: `?api_id=1` works on every path with an id."""
-    where: dict[str, str | int] = {"api_id": 1, "location_id": shop.info.location_id}
-    created = shop.paylink(paylink_api_id="p 1").json()
-    assert shop.get("/v2/paylinks/p%201", **where).json() == created
-    assert shop.put("paylink", "/v2/paylinks/p%201", {"description": "x"}, **where).status_code == 200
-    assert shop.http.post("/v2/paylinks/p%201/resend", params=where).status_code == 204
-    assert shop.http.delete("/v2/paylinks/p%201", params=where).status_code == 204
-
-
-def test_relations(shop: Shop, create: Create) -> None:
-    """Relations that the sandbox does not have are null or empty."""
-    paylink = create(contact_id=shop.info.contact_id)
-    names = "contact,email_blacklist,sms_blacklist,location,tags,created_user,payment_url"
-    found = shop.get(f"/v2/paylinks/{paylink['id']}", expand=names).json()["paylink"]
-    assert [found[name]["id"] for name in ("contact", "location", "created_user")] == [
-        shop.info.contact_id,
-        shop.info.location_id,
-        shop.info.user_id,
-    ]
-    assert [found[name] for name in ("email_blacklist", "sms_blacklist", "tags")] == [None, None, []]
-    assert found["payment_url"] == f"{shop.info.base_url}?paylink_id={paylink['id']}"
-
-
 # --- payments
 
 
@@ -197,37 +171,3 @@ def test_last_day(shop: Shop, sandbox: Sandbox, create: Create, pay: Pay) -> Non
     assert pay(late).status_code == 422
     assert change(shop, late, expire_date="2027-02-01").status_code == 200
     assert pay(late).status_code == 200
-
-
-def test_python_payment(sandbox: Sandbox, create: Create) -> None:
-    """`pay_paylink` returns the transaction and the paylink as plain values, and raises ValueError."""
-    paylink = create()
-    with pytest.raises(InvalidRequestError, match="amount: must be "):
-        sandbox.pay_paylink(paylink["id"], "0.01")
-    paid = sandbox.pay_paylink(paylink["id"])
-    assert (paid["transaction"]["status_id"], paid["transaction"]["additional_amounts"]) == (101, [])
-    assert (paid["paylink"]["id"], paid["paylink"]["status_id"]) == (paylink["id"], 1)
-    with pytest.raises(InvalidRequestError, match="closed"):
-        sandbox.pay_paylink(paylink["id"])
-    with pytest.raises(InvalidRequestError, match="not found"):
-        sandbox.pay_paylink("nowhere")
-
-
-# --- its state machine
-
-
-@pytest.mark.parametrize("trigger", PaylinkTrigger)
-@pytest.mark.parametrize("state", PaylinkState)
-def test_states(shop: Shop, create: Create, pay: Pay, state: PaylinkState, trigger: PaylinkTrigger) -> None:
-    """Each transition leads to the state in the table; any other is a 422."""
-    paylink = create("5.00" if (state, trigger) == (PaylinkState.UNPAID, PaylinkTrigger.DECLINE) else "21")
-    act = {
-        PaylinkTrigger.CHANGE: lambda: change(shop, paylink, description="x"),
-        PaylinkTrigger.DECLINE: lambda: pay(paylink),
-        PaylinkTrigger.PAY: lambda: pay(paylink),
-    }
-    if state is PaylinkState.PAID:
-        pay(paylink)
-    response, after = act[trigger](), PAYLINK_MACHINE.next_state(state, trigger)
-    assert (response.status_code == 422) == (after is None)
-    assert read(shop, paylink)["status_id"] == (state if after is None else after)

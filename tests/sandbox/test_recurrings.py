@@ -10,7 +10,6 @@ from gateway_async.sandbox import Sandbox
 
 from .conftest import BANK_ACCOUNT, Errors, Record, Shop, noon
 
-DAY = 86_400
 START = date(2031, 2, 23)
 NONE = "0000-00-00"
 
@@ -348,16 +347,6 @@ def test_deletion(sandbox: Sandbox, shop: Shop, neighbor: Shop) -> None:
     assert charges(shop, record) == []
     assert [shop.get(path).status_code, act(shop, record, "activate").status_code] == [409, 409]
     assert shop.http.delete(f"/v2/recurrings/{'f' * 24}").status_code == 404
-
-
-def test_list(shop: Shop) -> None:
-    """The documented default order is by `next_run_date`; filters are by any column."""
-    later, sooner = made(shop, start_date="2031-05-01"), made(shop, start_date="2031-04-01")
-    listed = shop.get("/v2/recurrings").json()
-    assert [each["id"] for each in listed["recurrings"]] == [sooner["id"], later["id"]]
-    assert listed["meta"]["sort"]["attributes"] == {"next_run_date": "asc"}
-    found = shop.get("/v2/recurrings", account_vault_id=later["account_vault_id"]).json()["recurrings"]
-    assert [each["id"] for each in found] == [later["id"]]
 
 
 EXPANDS = "created_user,account_vault,transactions,signature,location,contact,tags,product_transaction"

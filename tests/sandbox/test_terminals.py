@@ -153,17 +153,6 @@ def test_a_cancelled_store_is_refused(manual: Sandbox, counter: Shop, pool: Thre
     assert errors(stored.result()) == {"terminal_id": ["CANCELLED"]}
 
 
-def test_control_calls(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    """The control calls do what the methods do, and show the waiting calls."""
-    url = f"/_sandbox/terminals/{manual.terminal_id}"
-    sale = pool.submit(counter.at_terminal)
-    manual.wait_for_call()
-    assert [one["action"] for one in counter.get(url).json()["waiting"]] == ["sale"]
-    presented = counter.http.post(f"{url}/present", json={"card": "5454545454545454", "entry_mode": "S"})
-    assert presented.status_code == 200
-    assert sale.result().json()["routertransaction"]["account_type"] == "mc"
-
-
 @pytest.mark.parametrize("act", ["present", "decline", "cancel"])
 def test_ended_call(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, act: str) -> None:
     """The response to the control call shows the next call as the active one."""
@@ -197,28 +186,6 @@ def test_a_sandbox_that_stops_ends_all_waits(pool: ThreadPoolExecutor, eventuall
         waiting.result()
 
 
-def test_a_call_without_a_card_ends_after_300_seconds(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    sale = pool.submit(counter.at_terminal)
-    manual.wait_for_call()
-    manual.advance(299)
-    assert not sale.done()
-    manual.advance(1)
-    assert sale.result().json()["routertransaction"]["verbiage"] == "Overall Request Timeout"
-
-
-def test_calls_for_one_terminal_queue_in_order(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
-    sales = []
-    for number in range(1, 5):
-        sales.append(pool.submit(counter.at_terminal, f"{number}.00"))
-        waiting = wait_for(manual, number)
-    assert [one["amount"] for one in waiting] == ["1.00", "2.00", "3.00", "4.00"]
-    assert [one["state"] for one in waiting] == ["waiting for a card"] + ["queued"] * 3
-    for number, sale in enumerate(sales, 1):
-        manual.present()
-        assert sale.result().json()["routertransaction"]["transaction_amount"] == f"{number}.00"
-        wait_for(manual, 4 - number)
-
-
 def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor) -> None:
     other = manual.add_terminal()
     first = pool.submit(counter.at_terminal)
@@ -230,19 +197,6 @@ def test_terminals_do_not_wait_for_each_other(manual: Sandbox, counter: Shop, po
     assert not first.done()
     manual.present()
     assert first.result().status_code == 201
-
-
-def test_hang_up(manual: Sandbox, counter: Shop) -> None:
-    """A terminal goes on when its caller disconnects, and the record is found by its api id."""
-    counter.http.timeout = httpx.Timeout(0.3)
-    with pytest.raises(httpx.ReadTimeout):
-        counter.at_terminal("5.55", transaction_api_id="lost")
-    counter.http.timeout = httpx.Timeout(20)
-    manual.wait_for_call()
-    manual.present()
-    wait_for(manual, 0)
-    found = counter.get("/v2/transactions/lost", api_id=1, location_id=manual.location_id)
-    assert found.json()["transaction"]["status_id"] == 101
 
 
 def test_api_id_waiting(manual: Sandbox, counter: Shop, pool: ThreadPoolExecutor, errors: Errors) -> None:

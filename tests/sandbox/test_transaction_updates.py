@@ -82,13 +82,6 @@ def test_edit(shop: Shop) -> None:
     assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
 
 
-def test_a_transaction_is_changed_by_its_api_id(shop: Shop) -> None:
-    shop.pay(transaction_api_id="t1")
-    where = {"api_id": "true", "location_id": shop.info.location_id}
-    voided = shop.put("transaction", "/v2/transactions/t1", {"action": "void"}, **where)
-    assert voided.json()["transaction"]["status_id"] == 201
-
-
 def test_expands(shop: Shop) -> None:
     """is_voidable and its siblings follow the status."""
     names = ("is_voidable", "is_refundable", "is_completable", "is_settled")

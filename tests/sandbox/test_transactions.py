@@ -127,15 +127,6 @@ def test_sources(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     assert errors(shop.pay(**no_card, ticket=ticket)) == {"ticket": ["ticket provided is not valid"]}
 
 
-def test_recorded_bank_payment(shop: Shop) -> None:
-    """The payment has the routing number, and the last four digits of the account."""
-    sample = recorded("transaction-ach-debit-response")
-    made = shop.pay_from_bank(action="debit", billing_zip="30346").json()["transaction"]
-    assert set(sample) - set(made) == set()
-    same = ("payment_method", "last_four", "routing", "status_id", "type_id", "reason_code_id", "account_type")
-    assert {name: made[name] for name in same} == {name: sample[name] for name in same}
-
-
 def test_a_merchant_account_for_the_other_payment_method_is_refused(shop: Shop, errors: Errors) -> None:
     wrong = shop.pay(product_transaction_id=shop.info.ach_product_transaction_id)
     assert errors(wrong) == {"product_transaction_id": ["product_transaction_id provided is not valid"]}
@@ -186,18 +177,6 @@ def test_authorizations_declines_and_voids_are_not_refunded(shop: Shop, errors: 
 def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
     data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
     assert shop.paid(custom_data=data)["custom_data"] == data
-
-
-def test_bank_refund(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
-    """The type is 30; a credit took no money and is not refunded."""
-    credit, debit = (shop.pay_from_bank(action=action).json()["transaction"] for action in ("credit", "debit"))
-    sandbox.advance(3 * 24 * 60 * 60)
-    source = {"action": "refund", "account_number": ..., "exp_date": ...}
-    refund = shop.paid(..., **source, previous_transaction_id=debit["id"])
-    assert (refund["payment_method"], refund["type_id"], refund["transaction_amount"]) == ("ach", 30, "10.00")
-    for given in (credit, refund):
-        again = shop.pay("1.00", **source, previous_transaction_id=given["id"])
-        assert list(errors(again)) == ["previous_transaction_id"]
 
 
 # --- tags, contacts and invoices

@@ -143,12 +143,3 @@ def test_visible_locations(shop: Shop, open_shop: OpenShop, sandbox: Sandbox) ->
     assert shop.get(f"/v2/locations/{below['id']}").status_code == 404
     refused = shop.post("location", "/v2/locations", {"name": "Tea", "parent_id": second.location_id})
     assert refused.json()["errors"] == {"parent_id": ["parent_id provided is not valid"]}
-
-
-def test_a_location_is_addressed_by_its_integrator_id(shop: Shop) -> None:
-    location = made(shop, "location", name="Branch", parent_id=shop.info.location_id, location_api_id="mine")
-    query: dict[str, str] = {"api_id": "1", "location_id": shop.info.location_id}
-    changed = shop.put("location", "/v2/locations/mine", {"city": "Leeds"}, **query).json()["location"]
-    assert (changed["id"], changed["city"]) == (location["id"], "Leeds")
-    assert shop.http.delete("/v2/locations/mine", params=query).status_code == 204
-    assert shop.get("/v2/locations/mine", **query).status_code == 409
