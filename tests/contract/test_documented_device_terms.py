@@ -132,21 +132,6 @@ def test_unusable_terminal(raw_client: RawClient, device_terms: Family, new: dic
     assert device_terms.create(**new)["reason_code_id"] == 1000
 
 
-FILTERS = ["id", "location_id", "terminal_id", "device_terms_api_id", "reason_code_id", "created_ts", "created_user_id"]
-
-
-def test_filters(device_terms: Family, new: dict[str, Any]) -> None:
-    """Each documented column filters the list, and no other."""
-    made = device_terms.create(**new)
-    for name in FILTERS:
-        wanted = new[name] if name == "device_terms_api_id" else made[name]
-        assert made["id"] in [each["id"] for each in device_terms.list(**{name: wanted})]
-        other = "1" if name in ("reason_code_id", "created_ts") else "f" * 24
-        assert device_terms.list(**{name: other}) == []
-    for name in ("require_signature", "device_term_api_id", "terms_conditions"):
-        assert list(refusal(partial(device_terms.list, **{name: "1"}))) == [name]
-
-
 def test_last_days(sandbox: Sandbox, device_terms: Family, new: dict[str, Any]) -> None:
     """The range of the last 90 days is documented for device terms."""
     made = device_terms.create(**new)

@@ -211,8 +211,3 @@ def test_excluded_transactions(level3s: Family, sandbox: Sandbox, raw_client: Ra
     sandbox.change_product(level3_allow=True)
     refusals += [refusal(lambda: level3s.create(transaction_id=other, **content("visa"))) for other in others]  # noqa: B023
     assert [list(each) for each in refusals] == [["transaction_id"]] * 3
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PUT", "/x")])
-def test_there_is_no_list_and_no_put(raw_client: RawClient, method: str, path: str) -> None:
-    assert raw_client.http.request(method, f"/v2/transactionlevel3s{path}").status_code == 405

@@ -71,10 +71,3 @@ def test_list(signatures: Family, signed: dict[str, str]) -> None:
         assert list(refusal(partial(signatures.list, **{name: "x"}))) == [name]
     assert list(refusal(lambda: signatures.get(first["id"], "created_user"))) == ["expand"]
     assert refused(lambda: signatures.get("f" * 24)).status == 404
-
-
-@pytest.mark.parametrize("plural", ["signatures", "deviceterms"])
-def test_unchangeable(raw_client: RawClient, plural: str) -> None:
-    """There is no method to change or delete a signature or device terms."""
-    for method in ("PUT", "DELETE"):
-        assert raw_client.http.request(method, f"/v2/{plural}/{'f' * 24}").status_code == 405

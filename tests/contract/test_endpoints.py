@@ -10,7 +10,7 @@ import pytest
 from gateway_async import AsyncGateway, AuthenticationError, InvalidRequestError
 from gateway_async.credentials import Credentials
 from gateway_async.sandbox import SandboxInfo
-from gateway_async.sandbox.routes import ROUTES
+from gateway_async.sandbox.routes import POSTED_UPDATES, ROUTES
 
 from .calls import CALLS, token
 from .endpoints import CREDENTIALS, ENDPOINTS, WITHOUT_MODELS, Endpoint, works
@@ -69,3 +69,13 @@ def test_completeness() -> None:
     operations = {f"{method} {path}" for path, handlers in ROUTES.items() for method in handlers}
     assert operations == {str(endpoint) for endpoint in ENDPOINTS} | WITHOUT_MODELS
     assert sorted(CALLS) == sorted(endpoint.verb for endpoint in ENDPOINTS)
+
+
+def test_other_methods(raw_client: RawClient) -> None:
+    """Any other method of a path is a 405, which names those that there are."""
+    for path in ROUTES.keys() - {"/v2/users/me"}:  # whose other methods are those of a user with this id
+        allowed = {*ROUTES[path]} | ({"POST"} if path in POSTED_UPDATES else set())
+        for method in {"GET", "POST", "PUT", "DELETE", "PATCH"} - allowed:
+            response = raw_client.http.request(method, path.replace("{", "").replace("}", ""))
+            assert response.status_code == 405, (method, path)
+            assert {*response.headers["allow"].split(", ")} - {"HEAD"} == allowed, (method, path)

@@ -234,15 +234,6 @@ def test_partial_payments(shop: Shop, open_page: Open, pay: Pay) -> None:
     assert pages == [200, 404]
 
 
-def test_payment_limits(shop: Shop, open_page: Open, pay: Pay) -> None:
-    """The page shows the limits, and the gateway checks them."""
-    limits = {"single_payment_min_amount": 5, "single_payment_max_amount": 15}
-    invoice = invoice_of(shop, allow_partial_pay=1, **limits)
-    assert "From $5.00 to $15.00." in open_page(path_of(invoice)).text
-    assert pay(path_of(invoice), amount="4.99").status_code == 422
-    assert "Thank you" in pay(path_of(invoice), amount="15").text
-
-
 def test_more_than_due(shop: Shop, open_page: Open, pay: Pay) -> None:
     """An invoice that allows it can be paid over, and again."""
     invoice = invoice_of(shop, allow_overpayment=1)

@@ -410,16 +410,6 @@ def test_kill(tmp_path: Path, receiver: Receiver, serve: Serve, open_shop: OpenS
     assert list(dict.fromkeys(one.data["id"] for one in receiver.requests)) == made
 
 
-def test_a_sandbox_can_be_started_again(receiver: Receiver, open_shop: OpenShop) -> None:
-    sandbox = Sandbox()
-    for _ in range(2):
-        with sandbox:
-            shop = open_shop(sandbox.info)
-            configured(shop, receiver.url)
-            shop.contact()
-            assert ends(sandbox) == [("delivered", [1])]
-
-
 def test_requests_of_receiver(
     shop: Shop, sandbox: Sandbox, listen: Listen, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,15 +113,6 @@ def test_unreported_changes(
     assert sorted(receiver.summaries()) == [("transaction", "CREATE"), ("transactionbatch", "CREATE")]
 
 
-def test_update_if_exists(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
-    """The effect is that of `update_if_exists`."""
-    configure()
-    for _ in range(2):
-        shop.contact(contact_api_id="c1", update_if_exists=1)
-    sandbox.wait_until_idle()
-    assert receiver.summaries("type") == [("CREATE",), ("UPDATE",)]
-
-
 def test_causes(shop: Shop, sandbox: Sandbox, receiver: Receiver, configure: Configure) -> None:
     """End of day, terminals, payment pages and the processor report their changes too."""
     for resource in ("transaction", "transactionbatch", "accountvault"):

@@ -132,13 +132,6 @@ def test_each_field_that_does_not_fit_has_one_problem(shop: Shop, errors: Errors
         assert list(errors(shop.invoice(**fields))) == [named]
 
 
-def test_fitting_fields(shop: Shop) -> None:
-    """Examples are a phone for texts, a license with its state, and one proof of identity."""
-    fields = {"send_text_to_pay": 1, "cell_phone": "2485551234", "dl_number": "A1", "dl_state": "OK", "ssn4": "1234"}
-    record = shop.invoice(**fields).json()["quickinvoice"]
-    assert {name: record[name] for name in fields} == fields
-
-
 def test_email_of_contact(shop: Shop) -> None:
     """The contact's address is used if the invoice has none; a contact's api id works too."""
     shop.contact(contact_api_id="ada", email="ada@example.test")

@@ -55,16 +55,6 @@ def test_first_payment(shop: Shop) -> None:
     assert batch["created_ts"] == sale["created_ts"]
 
 
-def test_a_batch_has_the_fields_of_the_contract_and_no_location(shop: Shop) -> None:
-    sample = recorded("transactionbatch-list-response")[0]
-    shop.paid()
-    [batch] = batches(shop)
-    assert set(batch) == {*sample, "settlement_file_name", "status_message", "_links"}
-    assert {name: type(batch[name]) for name in sample} == {name: type(value) for name, value in sample.items()}
-    assert shop.get(f"/v2/transactionbatches/{batch['id']}").json() == {"transactionbatch": batch}
-    assert batch["_links"]["self"]["href"].endswith(f"/v2/transactionbatches/{batch['id']}")
-
-
 def test_settled_payments(shop: Shop) -> None:
     """Sales, forces, refunds, partial approvals and sales at terminals are settled; other payments are in no batch."""
     for action, amount in (("authonly", "12.50"), ("avsonly", "0.00"), ("sale", "5.00")):

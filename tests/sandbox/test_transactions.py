@@ -87,12 +87,6 @@ def test_an_amount_is_digits_with_two_decimals(shop: Shop, errors: Errors) -> No
         assert list(errors(shop.pay(amount))) == ["transaction_amount"]
 
 
-def test_missing_amount(shop: Shop, errors: Errors) -> None:
-    """On a card and at a terminal, null is as an omitted amount."""
-    for pay, missing in product((shop.pay, shop.at_terminal), (..., None)):
-        assert errors(pay(missing)) == {"transaction_amount": ["Transaction Amount cannot be blank."]}
-
-
 def test_number_amount(shop: Shop) -> None:
     """Numbers and strings mean the same exact amount."""
     amounts = {1: "1.00", 1.1: "1.10", "7": "7.00", 21.0: "21.00", "1234567.89": "1234567.89"}

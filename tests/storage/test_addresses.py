@@ -294,14 +294,6 @@ async def test_repr(make: Callable[[], object]) -> None:
     assert all(repr(frame.f_locals.get("self")) for frame, _ in traceback.walk_tb(refused.tb))
 
 
-@pytest.mark.parametrize("make", [SqliteLedger, SqliteInbox, SqliteJournal])
-async def test_file_address(make: Callable[[str], object]) -> None:
-    """The errors of a file show its path, so an address with a password is refused."""
-    with pytest.raises(InvalidRequestError, match="path: invalid") as refused:
-        make(f"postgresql+asyncpg://u:{ENCODED}@h/db")
-    assert ENCODED not in str(refused.value)
-
-
 @pytest.mark.parametrize(
     ("dsn", "shown"),
     [
