@@ -21,7 +21,6 @@ class DocumentedRecord:
         once: field → a value for POST only, which responses show.
         invalid: field → a value that is refused.
         never_shown: field → a value that no response repeats.
-        expands: the names of related records.
         deleted_again: the status of a second DELETE.
     """
 
@@ -31,7 +30,6 @@ class DocumentedRecord:
     once: Fields = _NOTHING
     invalid: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     never_shown: Fields = _NOTHING
-    expands: tuple[str, ...] = ()
     deleted_again: int = 409
 
 
@@ -70,10 +68,6 @@ LOCATION = DocumentedRecord(
         **dict.fromkeys(("show_contact_files", "show_contact_notes"), ("perhaps", 2)),
         "recurring_notification_days_default": ("soon",),
     },
-    expands=(
-        *("branding_domain", "created_user", "developer_company", "product_transactions", "product_recurring"),
-        *("product_file", "parent", "terminal"),
-    ),
 )
 
 USER = DocumentedRecord(
@@ -171,10 +165,6 @@ TERMINAL = DocumentedRecord(
             {name: seconds} for name, (low, high) in _TIMEOUTS.items() for seconds in (low - 1, high + 1, "soon")
         ),
     },
-    expands=(
-        *("location", "created_user", "terminal_application", "terminal_cvm", "terminal_manufacturer"),
-        *("terminal_routers", "has_terminal_routers", "changelogs"),
-    ),
 )
 
 AUTH_ROLE_USER = DocumentedRecord(

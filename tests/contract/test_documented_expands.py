@@ -158,7 +158,8 @@ MAKERS: dict[str, Callable[[RawClient], str]] = {
 @pytest.mark.parametrize(
     ("path", "order"),
     [
-        *((path, {"id": "desc"}) for path in ("transactions", "accountvaults", "tags", "notes", "users")),
+        *((path, {"id": "desc"}) for path in ("transactions", "accountvaults", "tags", "notes")),
+        *((path, {"id": "desc"}) for path in ("locations", "users", "terminals", "authroleusers")),
         ("recurrings", {"next_run_date": "asc"}),
         ("locationinfos", {"created_ts": "desc"}),
     ],

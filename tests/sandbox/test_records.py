@@ -125,24 +125,6 @@ def test_unknown_field(shop: Shop, caplog: pytest.LogCaptureFixture, errors: Err
     assert list(errors(shop.contact(id="me"))) == ["id"]  # which is known, and cannot be set
 
 
-SAMPLES: dict[str, Record] = {
-    "at_terminal": {"account_type": "visa"},
-    "vault": {"billing_street": "1 Main St", "description": "gold"},
-    "pay": {"acount_vault_id": "x"},
-    "invoice": {"itemlist": {}},
-    "paylink": {"descripton": "Tea"},
-}
-
-
-def test_sample_fields(shop: Shop) -> None:
-    """Each record type ignores unknown fields of published samples, and misspelled ones."""
-    for create, fields in SAMPLES.items():
-        response: httpx.Response = getattr(shop, create)(**fields)
-        assert response.status_code == 201, create
-        (record,) = response.json().values()
-        assert not set(fields) & ({*record} - {"account_type", "description"})
-
-
 def requests(shop: Shop) -> list[tuple[str, str, Record | None]]:
     """Return a request of each kind but a list: method, path and body."""
     contact = shop.contact().json()["contact"]
