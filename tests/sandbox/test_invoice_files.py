@@ -169,14 +169,6 @@ def test_a_form_with_too_many_parts_is_400(shop: Shop) -> None:
 # --- limits
 
 
-def test_four_files_of_five_megabytes_are_taken(shop: Shop, sandbox: Sandbox) -> None:
-    contents = [bytes([n]) * LARGEST_FILE for n in range(4)]
-    made = send(shop, *(upload(n, content) for n, content in enumerate(contents)))
-    record = shop.get(f"{PATH}/{made.json()['quickinvoice']['id']}", expand="files").json()["quickinvoice"]
-    assert [file["size"] for file in record["files"]] == [5_242_880] * 4
-    assert [sandbox.file(file["id"]) for file in record["files"]] == contents
-
-
 def test_fifth_file(shop: Shop, errors: Errors, invoice: Record) -> None:
     """A fifth file is refused with the invoice, also if all are large, and after it; removing one allows another."""
     expected = ["An invoice has at most 4 files."]

@@ -53,12 +53,6 @@ def test_a_payment_in_another_location_is_refused(shop: Shop, errors: Errors) ->
         assert list(errors(pay(location_id=location_id))) == ["location_id"]
 
 
-def test_vault_location(shop: Shop, errors: Errors) -> None:
-    """Only payments default to the user's own location, vaults do not."""
-    for store in (shop.vault, shop.store_at_terminal, shop.invoice, shop.paylink, shop.contact):
-        assert list(errors(store(location_id=...))) == ["location_id"]
-
-
 def test_bank_fields(shop: Shop, errors: Errors) -> None:
     """By account number the missing fields are named; a vault needs no more."""
     names = ("account_type", "routing", "account_holder_name", "ach_sec_code")
