@@ -24,7 +24,6 @@ from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.killed_programs import ids_kept_until_killed
 from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
-from tests.support.sqlite_files import full_disk
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -111,24 +110,6 @@ async def test_lone_outcome(store: LedgerStore, ledger: Ledger) -> None:
     await ledger.record_intent(SALE)
     await ledger.record_outcome("first", "done", "t1")
     await until(lambda: store.outcomes()["first"] != (None, None))
-
-
-async def test_group_commit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that waits is written together: far fewer than one sync for each."""
-    commits = 0
-    execute = group_commit.GroupCommitWriter._execute
-
-    def counted(self: group_commit.GroupCommitWriter, items: Any) -> None:
-        nonlocal commits
-        commits += 1
-        execute(self, items)
-
-    monkeypatch.setattr(group_commit.GroupCommitWriter, "_execute", counted)
-    async with anyio.create_task_group() as tasks:
-        for number in range(2000):
-            tasks.start_soon(ledger.record_intent, attrs.evolve(SALE, id=str(number)))
-    assert len(await ledger.open_intents()) == 2000
-    assert commits < 20
 
 
 async def test_hanging_disk(store: LedgerStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,58 +343,6 @@ async def test_missing_folder(path: Path) -> None:
     await ledger.aclose()
 
 
-async def test_full_disk(file_ledger: SqliteLedger, caplog: pytest.LogCaptureFixture) -> None:
-    """Waiting callers get the error; outcomes are written later."""
-    await file_ledger.record_intent(SALE)
-    with full_disk():
-        await file_ledger.record_outcome("first", "done", "t1")
-        with pytest.raises(LedgerError, match="the disk failed, or is full"):
-            await file_ledger.record_intent(BARE)
-    await file_ledger.record_intent(attrs.evolve(BARE, id="third"))
-    assert [intent.id for intent in await file_ledger.open_intents()] == ["third"]
-    await file_ledger.aclose()
-    assert "writes are delayed" in caplog.text
-
-
-async def test_damaged_page(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intents and outcomes that are written together with the read are on disk, so their calls can be sent."""
-    file = LedgerFile(path)
-    file.write([attrs.evolve(SALE, id=f"a{number:03d}", terminal_id=f"till {number}") for number in range(100)], [])
-    file.close()
-    damage_page(path, b"till 0")
-    ledger = SqliteLedger(path)
-    monkeypatch.setattr(group_commit, "_COMMIT_INTERVAL_SECONDS", 0.2)  # what follows the first commit comes together
-    await ledger.record_intent(BARE)
-    damaged: list[str] = []
-
-    async def read_all() -> None:
-        for read in (ledger.open_intents(), anext(ledger.entries(datetime.now(UTC)), None)):
-            with pytest.raises(LedgerError) as raised:
-                await read
-            damaged.append(raised.value.reason)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read_all)
-        tasks.start_soon(ledger.record_intent, SALE)
-        ledger.record_outcome(BARE.id, "done")
-        tasks.start_soon(read_all)
-    assert damaged == ["it is damaged"] * 4
-    assert [intent.id for intent in await ledger.open_intents("till")] == [SALE.id]
-    await ledger.aclose()
-
-
-def damage_page(path: Path, text: bytes) -> None:
-    """Overwrite the page of a table that contains a text."""
-    size, content = 4096, path.read_bytes()
-    leaf_of_a_table = 13
-    (page,) = (
-        start
-        for start in range(0, len(content), size)
-        if content[start] == leaf_of_a_table and text in content[start : start + size]
-    )
-    path.write_bytes(content[:page] + b"\xff" * size + content[page + size :])
-
-
 @pytest.fixture
 def read_only(path: Path) -> Path:
     """A ledger that may not be written."""
@@ -432,6 +361,8 @@ async def test_a_file_that_may_only_be_read(read_only: Path) -> None:
 
 def test_sqlite_errors() -> None:
     """Plain words by SQLite's codes, whatever their circumstances; an unknown one is said as SQLite says it."""
-    full, odd = sqlite3.OperationalError("x"), sqlite3.OperationalError("odd")
+    full, damaged, odd = (sqlite3.OperationalError(text) for text in ("x", "y", "odd"))
     full.sqlite_errorcode = sqlite3.SQLITE_FULL | 7 << 8
-    assert [describe_sqlite_error(error, "a ledger") for error in (full, odd)] == ["the disk is full", "odd"]
+    damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    said = [describe_sqlite_error(error, "a ledger") for error in (full, damaged, odd)]
+    assert said == ["the disk is full", "it is damaged", "odd"]

@@ -268,13 +268,14 @@ async def test_lost_connection(place: Place, store: QueuedStore) -> None:
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:2])
-async def test_full_disk(place: Place, store: QueuedStore) -> None:
-    """Waiting tasks get the error; deferred operations run when there is room."""
+async def test_full_disk(place: Place, store: QueuedStore, caplog: pytest.LogCaptureFixture) -> None:
+    """Waiting tasks get the error; deferred operations, of which a warning tells, run when there is room."""
     await store.run(add_one, "a", "kept")
     with full_disk():
         await store.run_soon(add_one, "b", "later")
         with pytest.raises(LedgerError, match="the disk failed, or is full"):
             await store.run(add_one, "c", "lost")
+    assert "writes are delayed" in caplog.text
     await store.flush()
     assert place.ask("SELECT key FROM @ ORDER BY key") == [("a",), ("b",)]
 
