@@ -469,18 +469,6 @@ async def test_generated_ids() -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_one_more_observer_for_a_block() -> None:
-    script = Script(get=[record("contact")])
-    heard = list[Event]()
-    async with script.gateway() as gateway:
-        await gateway.contacts.get("found")
-        with gateway.observing(heard.append):
-            await gateway.contacts.get("found")
-        await gateway.contacts.get("found")
-    assert [type(event) for event in heard] == [CallStarted, AttemptStarted, AttemptEnded, CallEnded]
-
-
-@ON_BOTH_LOOPS
 async def test_an_async_observer_for_a_block_is_refused() -> None:
     async def watch(event: Event) -> None: ...
 

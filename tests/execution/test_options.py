@@ -106,11 +106,13 @@ async def test_shared_terminals() -> None:
     assert most == 1
 
 
-async def test_an_observer_of_a_view_sees_the_clients_calls() -> None:
+async def test_an_observer_of_a_view_sees_the_clients_calls_during_its_block() -> None:
     seen: list[Event] = []
     async with Script(get=[CONTACT]).gateway() as gateway:
+        await gateway.contacts.get("found")
         with gateway.with_options(timeout=5).observing(seen.append):
             await gateway.contacts.get("found")
+        await gateway.contacts.get("found")
     assert [type(event) for event in seen] == [CallStarted, AttemptStarted, AttemptEnded, CallEnded]
 
 

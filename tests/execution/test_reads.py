@@ -4,12 +4,10 @@ import httpx
 import pytest
 
 from gateway_async import (
-    ApiId,
     AsyncGateway,
     ConnectionLostError,
     Contact,
     MalformedReplyError,
-    MismatchedReplyError,
 )
 from tests.support.scripted_transport import LOST, Script, record
 
@@ -35,12 +33,6 @@ async def test_fresh_connection() -> None:
     script = Script(get=[httpx.Response(503), record("contact", id="mine")])
     await script.run(lambda g: g.contacts.get("mine"))
     assert [request.headers.get("connection") for request in script.asked] == [None, None]
-
-
-async def test_a_gateway_that_keeps_answering_something_else_is_named() -> None:
-    script = Script(get=[record("contact", contact_api_id="other")])
-    error = await script.fail(lambda g: g.contacts.get(ApiId("mine")), MismatchedReplyError)
-    assert error.differences == ("contact_api_id is 'other', not 'mine'",)
 
 
 async def test_a_body_is_cut_and_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

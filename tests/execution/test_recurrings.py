@@ -164,15 +164,6 @@ async def test_requests_and_outcomes_of_creates(call: Case) -> None:
     await call.check()
 
 
-async def test_proven_absence() -> None:
-    """`resolve()` returns None after the time in doubt, with a list without a new one."""
-    script = Script(get=[listed("recurrings", row("old"))], post=[LOST])
-    async with script.gateway(in_doubt_seconds=60.0) as gateway:
-        error = await error_of(create(gateway), OutcomeUnknownError)
-        await error_of(error.resolve(wait=1.0), OutcomeUnknownError)
-        assert await error.resolve(wait=100.0) is None
-
-
 # --- the read before
 
 

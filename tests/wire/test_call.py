@@ -5,8 +5,7 @@ import json
 import pytest
 
 from gateway_async._secrets import Secret
-from gateway_async._wire.call import Call, HttpRequest, OutcomeQuery, RepeatEffect
-from gateway_async.models.record import ApiId
+from gateway_async._wire.call import Call, HttpRequest, OutcomeQuery
 
 # --- calls
 
@@ -36,10 +35,6 @@ def test_calls_are_told_apart_by_identity() -> None:
     assert call() != call()
 
 
-def test_a_call_is_a_read_unless_it_says_otherwise() -> None:
-    assert (call().repeat_effect, call().resolver) == (RepeatEffect.READ, None)
-
-
 # --- outcome queries
 
 
@@ -62,10 +57,6 @@ BY_ID = OutcomeQuery(
 @pytest.mark.parametrize("outcome_query", [BY_API_ID, BY_ID])
 def test_an_outcome_query_survives_json_exactly(outcome_query: OutcomeQuery) -> None:
     assert OutcomeQuery.read(json.loads(json.dumps(outcome_query.as_json()))) == outcome_query
-
-
-def test_the_gateways_id_or_the_integrators_with_its_location_names_the_record() -> None:
-    assert (BY_ID.ref, BY_API_ID.ref) == ("t1", ApiId("mine", "loc"))
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,6 @@ def flattened(content: Mapping[str, Any]) -> dict[str, str | Secret]:
     return dict(form_of("quickinvoice", content, ()).fields)
 
 
-def test_an_invoice_without_files_goes_as_json() -> None:
-    call = QUICK_INVOICE.create(invoice(tags=("a", "b")), DEFAULTS)
-    assert call.request.form is None
-    assert b'"tags":["a","b"]' in (call.request.body or b"")
-    assert b'"item_list":{"Tea":2.50}' in (call.request.body or b"")
-
-
 def test_extra_values() -> None:
     """Flatten every JSON value; omit null."""
     content = {"extra": {"a": [True, None, {"b": Decimal("1E+1")}], "c": date(2026, 1, 2)}, "empty": {}, "n": -5}

@@ -43,11 +43,6 @@ def test_only_ids_and_a_time_are_kept() -> None:
     assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
 
 
-def test_without_a_new_row_it_was_not_executed() -> None:
-    assert found(asked()).status is LookupStatus.NOT_EXECUTED
-    assert found(asked(row("a")), row("a")).status is LookupStatus.NOT_EXECUTED
-
-
 @pytest.mark.parametrize(
     "other",
     [

@@ -235,20 +235,6 @@ def test_lost_create() -> None:
     )
 
 
-def test_unidentifiable_create() -> None:
-    """A resource that takes no integrator id leaves nothing to be found by; nor does an action, or a notification."""
-    for name in ("create without an integrator id", "action", "notification"):
-        assert SENT[name][0].resolver is None, name
-
-
-def test_every_problem_of_a_create_is_told() -> None:
-    scope = attrs.evolve(DEFAULTS, location_id=None)
-    with pytest.raises(InvalidRequestError) as refused:
-        VAULT.create(CardVaultCreate(account_number="1", exp_date="x", title=""), scope)
-    named = [line.split(":")[0] for line in refused.value.problems]
-    assert named == ["location_id", "title", "account_number", "exp_date"]
-
-
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
 def test_missing_location(noun: ResourceSpec[Transaction]) -> None:
     """Reading it by its api id would need the location that the gateway took; a ledger can ask the same again."""
