@@ -71,17 +71,6 @@ async def test_released_request() -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_large_upload() -> None:
-    """A body of many times the size of the socket's buffers arrives whole."""
-
-    async def count(wire: Wire) -> None:
-        _, body = await wire.request()
-        await wire.respond(str(len(body)))
-
-    async with serving(count) as peer, client(peer) as http:
-        assert (await http.post("/", content=bytes(8_000_000))).text == "8000000"
-
-
 async def test_early_refusal() -> None:
     """A response that comes before the whole request was read, from a server that then closes, is not lost."""
 

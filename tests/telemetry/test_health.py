@@ -3,19 +3,16 @@
 from pathlib import Path
 
 import anyio
-import httpx
 import pytest
 
 from gateway_async import (
-    AsyncGateway,
-    CardVaultCreate,
     OutcomeUnknownError,
     RouterTransactionCreate,
     SqliteLedger,
-    UserApiKey,
 )
 from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import Health, PoolUse
+from tests.support.scripted_transport import LOST, SALE, Script, error_of
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -61,19 +58,8 @@ async def test_calls_that_wait_for_a_connection_are_counted(sandbox: Sandbox) ->
 
 async def test_shared_counts() -> None:
     """The client and its views share the counts; another transport has no pools."""
-
-    def fail(_: httpx.Request) -> httpx.Response:
-        raise httpx.ReadError("lost")
-
-    key = UserApiKey("u", "k")
-    transport = httpx.MockTransport(fail)
-    async with AsyncGateway(
-        "https://gateway.test", developer_id="d", credentials=key, location_id="l", transport=transport
-    ) as gateway:
-        with pytest.raises(OutcomeUnknownError):
-            await gateway.with_options(timeout=1).account_vaults.create(
-                CardVaultCreate(account_number="4111111111111111", exp_date="1230")
-            )
+    async with Script(post=[LOST], get=[LOST]).gateway() as gateway:
+        await error_of(gateway.with_options(timeout=1).transactions.create(SALE), OutcomeUnknownError)
         health = gateway.health()
         assert health == gateway.with_options(timeout=5).health()
     assert (health.unknown_outcomes, health.ordinary, health.terminal) == (1, None, None)

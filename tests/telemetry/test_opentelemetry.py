@@ -10,15 +10,14 @@ import pytest
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
 from gateway_async import (
-    AsyncGateway,
     NotFoundError,
     OutcomeUnknownError,
-    UserApiKey,
 )
 from gateway_async.observe import LeaseRenewalFailed, RecordDiffers, RetryBudgetExhausted
 from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import trace_headers
 from tests.support.sales import sale, sale_at
+from tests.support.scripted_transport import Script, record
 from tests.support.waiting import until
 
 from .conftest import Recorded
@@ -186,26 +185,16 @@ async def test_leaks(sandbox: Sandbox, recorded: Recorded) -> None:
         assert secret not in spans + metrics
 
 
-async def test_trace_headers(sandbox: Sandbox, recorded: Recorded) -> None:
+async def test_trace_headers(recorded: Recorded) -> None:
     """Each request carries the `traceparent` of its own attempt."""
-    sent: list[str | None] = []
-
-    def respond(request: httpx.Request) -> httpx.Response:
-        sent.append(request.headers.get("traceparent"))
-        return httpx.Response(200 if len(sent) > 1 else 503, json={"contact": {"id": "c1"}})
-
-    async with AsyncGateway(
-        "https://gateway.test",
-        developer_id="d",
-        credentials=UserApiKey("u", "k"),
-        transport=httpx.MockTransport(respond),
-        observers=[recorded.observer],
-        trace_headers=trace_headers,
-    ) as gateway:
-        await gateway.contacts.get("c1")
+    script = Script(get=[httpx.Response(503), record("contact")])
+    async with script.gateway(observers=[recorded.observer], trace_headers=trace_headers) as gateway:
+        await gateway.contacts.get("found")
     attempts = [span.context for span in recorded.spans if span.kind is SpanKind.CLIENT]
     ids = [f"00-{each.trace_id:032x}-{each.span_id:016x}-" for each in attempts if each]
-    assert [header[:-2] for header in sent if header] == ids  # the last two characters are flags
+    sent = [request.headers["traceparent"] for request in script.asked]
+    assert [header[:-2] for header in sent] == ids  # the last two characters are flags
+    assert len(ids) == 2
 
 
 @pytest.mark.parametrize(
