@@ -39,14 +39,6 @@ def test_no_role(side: Side, raw_client: RawClient) -> None:
         assert refused(lambda: user.get("users", user_id)).status == 403
 
 
-@pytest.mark.parametrize("number", [3, 11, 12, 132])
-def test_roles(side: Side, number: int) -> None:
-    """A role has any number from 1, and the list is filtered by `user_id`."""
-    user_id, _ = make_user(side, role=number)
-    (role,) = side.find("authroleusers", {"user_id": user_id})
-    assert (role["user_id"], role["auth_role_id"]) == (user_id, number)
-
-
 def test_generated_key(side: Side) -> None:
     """The response has the key alone; the key before it is no longer accepted."""
     user_id = side.create("users", {"user_api_key": "first-key"})["id"]

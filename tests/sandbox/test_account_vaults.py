@@ -77,21 +77,6 @@ def test_a_swiped_card_is_read_off_its_track(shop: Shop) -> None:
         assert "4111111111111111" not in response.text
 
 
-def test_a_vault_is_made_from_a_previous_transaction(shop: Shop) -> None:
-    sale = shop.paid(account_number="6011000995500000", transaction_api_id="sale-1")
-    for source in ({"previous_transaction_id": sale["id"]}, {"previous_transaction_api_id": "sale-1"}):
-        vault = shop.vault(account_number=..., exp_date=..., **source).json()["accountvault"]
-        assert (vault["account_type"], vault["last_four"], vault["exp_date"]) == ("disc", "0000", "1230")
-
-
-def test_a_vault_is_copied(shop: Shop) -> None:
-    first = shop.vault(account_vault_api_id="v1", account_holder_name="Ada").json()["accountvault"]
-    for source in ({"previous_account_vault_id": first["id"]}, {"previous_account_vault_api_id": "v1"}):
-        copy = shop.vault(account_number=..., exp_date=..., title="Copy", **source).json()["accountvault"]
-        assert copy["id"] != first["id"]
-        assert (copy["title"], copy["last_four"], copy["account_holder_name"]) == ("Copy", "1111", "Ada")
-
-
 def test_a_vault_has_exactly_one_source(shop: Shop, errors: Errors) -> None:
     assert list(errors(shop.vault(account_number=...))) == ["account_number"]
     assert list(errors(shop.vault(ticket="T"))) == ["account_number", "ticket"]

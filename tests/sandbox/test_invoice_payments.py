@@ -82,13 +82,6 @@ def test_python_payment(sandbox: Sandbox, bill: Make) -> None:
     assert str(paid["quickinvoice"]["item_list"]["Tea"]) == "1.1"
 
 
-def test_overpayment(shop: Shop, bill: Make) -> None:
-    """The invoice stays open, and its balance is never below 0.00."""
-    invoice_id = bill(allow_overpayment=1)
-    assert status_of(pay(shop, invoice_id).json()["quickinvoice"]) == (1, 2, "0.00")
-    assert status_of(pay(shop, invoice_id, amount="5.00").json()["quickinvoice"]) == (1, 2, "0.00")
-
-
 LIMITS = {"allow_partial_pay": 1, "single_payment_min_amount": "5.00", "single_payment_max_amount": "15.00"}
 
 

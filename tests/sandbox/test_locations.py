@@ -110,18 +110,3 @@ async def test_filters(sandbox: Sandbox) -> None:
         with pytest.raises(InvalidRequestError, match="relationship"):
             gateway.locations.infos({"relationships": "all"})
         gateway.locations.infos({"name": "Sandbox"}, extra_filters={"relationships": "all"})
-
-
-@pytest.mark.asyncio
-async def test_the_own_user(sandbox: Sandbox, branch: SandboxInfo) -> None:
-    """`me` is the user of the credentials; other locations' users are unknown, and no key is shown."""
-    async with client(branch) as gateway:
-        user = await gateway.users.me()
-        assert user == await gateway.users.get(branch.user_id)
-        assert (user.id, user.username) == (branch.user_id, branch.username)
-        assert (user.primary_location_id, user.user_type_id) == (branch.location_id, 200)
-        assert (user.user_api_key, user.user_hash_key) == (None, None)
-        assert user.extra.keys() == {"_links"}
-        assert [each.id async for each in gateway.users.list()] == [branch.user_id]
-        with pytest.raises(NotFoundError):
-            await gateway.users.get(sandbox.info.user_id)

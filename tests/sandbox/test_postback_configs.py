@@ -117,12 +117,3 @@ def test_credentials_are_shown_by_expand_only(shop: Shop, configure: Create) -> 
     shown = shop.put("postbackconfig", path, {}, expand=",".join(secret)).json()["postbackconfig"]
     assert {name: shown[name] for name in secret} == secret
     assert configure({"expand": "basic_auth_password"}).json()["postbackconfig"]["basic_auth_password"] is None
-
-
-def test_deletion(shop: Shop, neighbor: Shop, configure: Create) -> None:
-    """A deleted config is 204, then 409; an unknown one and one of another location are 404."""
-    path = f"{PATH}/{configure().json()['postbackconfig']['id']}"
-    assert neighbor.http.delete(path).status_code == 404
-    responses = [shop.http.delete(path), shop.http.delete(path), shop.http.delete(f"{PATH}/nothing")]
-    assert [response.status_code for response in responses] == [204, 409, 404]
-    assert shop.put("postbackconfig", path, {"is_active": 1}).status_code == 409

@@ -58,12 +58,6 @@ def test_stored_card(shop: Shop) -> None:
     assert shop.get(f"/v2/accountvaults/{vault['id']}").json()["accountvault"]["active"] == 1
 
 
-def test_the_issuers_triggers_work_at_terminals(shop: Shop) -> None:
-    for amount, reason in {"5.00": 1500, "6.16": 1616, "2.01": 1201}.items():
-        made = shop.at_terminal(amount).json()["routertransaction"]
-        assert (made["reason_code_id"], made["last_four"]) == (reason, "1111")
-
-
 def test_a_terminal_call_is_checked_before_it_waits(manual: Sandbox, counter: Shop, errors: Errors) -> None:
     missing = {"terminal_id": ["Terminal not found"]}
     elsewhere = manual.add_location().terminal_id

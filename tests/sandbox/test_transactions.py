@@ -87,12 +87,6 @@ def test_number_amount(shop: Shop) -> None:
     assert {amount: shop.paid(amount)["transaction_amount"] for amount in amounts} == amounts
 
 
-def test_two_sources(shop: Shop, errors: Errors) -> None:
-    """A number and a vault together are refused, each by name."""
-    assert list(errors(shop.pay(account_vault_id="x"))) == ["account_number", "account_vault_id"]
-    assert list(errors(shop.pay(account_number=..., account_vault_id="x"))) == ["account_vault_id"]
-
-
 def test_sources(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """A ticket, a stripe, a vault or an earlier payment can be charged, by id or by api id; a ticket once."""
     vault = shop.vault(account_number="6011000995500000", account_vault_api_id="v1").json()["accountvault"]
@@ -160,11 +154,6 @@ def test_authorizations_declines_and_voids_are_not_refunded(shop: Shop, errors: 
             "1.00", action="refund", account_number=..., exp_date=..., previous_transaction_id=previous["id"]
         )
         assert list(errors(refund)) == ["previous_transaction_id"]
-
-
-def test_custom_data_comes_back_as_it_was_sent(shop: Shop) -> None:
-    data = {"a": [1, 2.5, {"b": None}], "ü": "✓"}
-    assert shop.paid(custom_data=data)["custom_data"] == data
 
 
 # --- tags, contacts and invoices
