@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import aclosing
-from pathlib import Path
 from typing import Annotated, Final
 
 import anyio
@@ -10,11 +9,11 @@ import attrs
 from rich.text import Text
 from typer import Argument, BadParameter, Option
 
-from gateway_async import InboxError
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.output import (
+    ALL_DAYS,
     ExitStatus,
     TableColumns,
     TableRow,
@@ -40,8 +39,6 @@ _COLUMNS: Final[TableColumns] = {
     "error": "error",
 }
 _PAGE: Final = 200
-_ALL_DAYS: Final = 999_999.0
-"""`keep_days` of the opened inbox, so that listing deletes nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -86,7 +83,7 @@ class InboxCommand:
 
     async def _run(self) -> tuple[list[TableRow], str]:
         """Return the rows, and what was done to their postbacks; "" if they are only listed."""
-        async with aclosing(_open(self.location, self.table)) as inbox:
+        async with aclosing(open_inbox(self.location, self.table)) as inbox:
             if self.discard is not None:
                 return await _discard(inbox, self.discard), "discarded"
             if self.replay is not None:
@@ -104,27 +101,16 @@ class InboxCommand:
         return (*([] if self.dead else [PostbackState.WAITING]), *([] if self.waiting else [PostbackState.DEAD]))
 
 
-async def count_dead(location: str, table: str) -> int:
-    """Count the dead postbacks in an inbox.
+def open_inbox(location: str, table: str) -> PostgresInbox | SqliteInbox:
+    """Open an inbox that exists.
 
     Raises:
-        GatewayError: the inbox cannot be used.
-        BadParameter: the file does not exist.
+        InvalidRequestError: the address is invalid, or the file does not exist or is empty.
     """
-    async with aclosing(_open(location, table)) as inbox:
-        return len(await _list(inbox, [PostbackState.DEAD]))
-
-
-def _open(location: str, table: str) -> Inbox:
-    check_location("FILE", location)
+    check_location("FILE", location, must_exist=True)
     if is_address(location):
-        return PostgresInbox(location, table=table, keep_days=_ALL_DAYS, create=False)
-    path = Path(location)
-    if not path.is_file() and not path.is_dir():
-        raise BadParameter(f"FILE: {location} does not exist")
-    if path.is_file() and not path.stat().st_size:  # listing must not turn an empty file into an inbox
-        raise InboxError(location, "it is empty")
-    return SqliteInbox(path, keep_days=_ALL_DAYS)
+        return PostgresInbox(location, table=table, keep_days=ALL_DAYS, create=False)
+    return SqliteInbox(location, keep_days=ALL_DAYS)
 
 
 async def _list(inbox: Inbox, states: Iterable[PostbackState | None]) -> list[TableRow]:

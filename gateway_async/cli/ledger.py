@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
 import anyio
@@ -13,11 +12,12 @@ from rich.console import Console
 from rich.text import Text
 from typer import Argument, BadParameter, Option
 
-from gateway_async import AsyncGateway, Intent, LedgerError, PostgresLedger, Recovered, SqliteLedger
+from gateway_async import AsyncGateway, Intent, PostgresLedger, Recovered, SqliteLedger
 from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson, parse_time
 from gateway_async.cli.output import (
+    ALL_DAYS,
     ExitStatus,
     TableColumns,
     TableRow,
@@ -34,7 +34,6 @@ from gateway_async.cli.output import (
 from gateway_async.ledger.reconciliation import Discrepancy, Reconciliation
 
 AnyLedger = PostgresLedger | SqliteLedger
-
 
 Resolution = Literal["done", "not_made"]
 """The outcomes that a user can record for a call."""
@@ -71,8 +70,6 @@ _DISCREPANCY_COLUMNS: Final[TableColumns] = {
     "gateway": "gateway_amount",
     "description": "description",
 }
-_ALL_DAYS: Final = 36_500.0
-"""`keep_days` of the opened ledger, so that listing deletes nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -163,7 +160,7 @@ class LedgerCommand:
         """Open the ledger, run one operation on it, and close it."""
 
         async def run() -> Any:
-            async with aclosing(_open(self.location, self.table)) as ledger:
+            async with aclosing(open_ledger(self.location, self.table)) as ledger:
                 return await operation(ledger)
 
         return anyio.run(run)
@@ -200,27 +197,16 @@ class LedgerCommand:
             print_advice("" if self.as_json else f"\n{found.summary}")
 
 
-async def count_open(location: str, table: str) -> int:
-    """Count the open calls in a ledger.
+def open_ledger(location: str, table: str) -> AnyLedger:
+    """Open a ledger that exists.
 
     Raises:
-        GatewayError: the ledger cannot be used.
-        BadParameter: the file does not exist.
+        InvalidRequestError: the address is invalid, or the file does not exist or is empty.
     """
-    async with aclosing(_open(location, table)) as ledger:
-        return len(await _list_open(ledger))
-
-
-def _open(location: str, table: str) -> AnyLedger:
-    check_location("FILE", location)
+    check_location("FILE", location, must_exist=True)
     if is_address(location):
-        return PostgresLedger(location, table=table, keep_days=_ALL_DAYS, create=False)
-    path = Path(location)
-    if not path.is_file():
-        raise BadParameter(f"FILE: {location} does not exist")
-    if not path.stat().st_size:  # listing must not turn an empty file into a ledger
-        raise LedgerError(location, "it is empty")
-    return SqliteLedger(path, keep_days=_ALL_DAYS)
+        return PostgresLedger(location, table=table, keep_days=ALL_DAYS, create=False)
+    return SqliteLedger(location, keep_days=ALL_DAYS)
 
 
 async def _resolve(name: str, resolution: Resolution, ledger: AnyLedger) -> list[TableRow]:

@@ -211,14 +211,28 @@ def _value(text: str) -> str:
 # --- stores
 
 
-def check_location(name: str, location: str) -> None:
-    """Reject an invalid address of a ledger, an inbox or a journal before anything is done.
+ALL_DAYS: Final = 36_500.0
+"""`keep_days` of an opened ledger or inbox, so that listing deletes nothing."""
+
+
+def check_location(name: str, location: str, *, must_exist: bool = False) -> None:
+    """Reject an unusable file or address of a ledger, an inbox or a journal before anything is done.
+
+    Args:
+        name: what the message begins with.
+        location: a file's path or a database's address.
+        must_exist: whether a file must hold something. Listing must not turn an empty file into a store.
 
     Raises:
-        InvalidRequestError: the address is invalid; the message begins with `name`.
+        InvalidRequestError: the address is invalid, or the file does not exist or is empty.
     """
-    if is_address(location) and (problem := Address.parse(location)[1]):
-        raise InvalidRequestError(f"{name}: {problem}")
+    if is_address(location):
+        if problem := Address.parse(location)[1]:
+            raise InvalidRequestError(f"{name}: {problem}")
+    elif must_exist and not Path(location).exists():
+        raise InvalidRequestError(f"{name}: {location} does not exist")
+    elif must_exist and not Path(location).stat().st_size:
+        raise InvalidRequestError(f"{name}: {location} is empty")
 
 
 def display_location(location: str) -> str:

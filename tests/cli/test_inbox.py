@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from secrets import token_hex
 
@@ -95,19 +96,21 @@ def test_given_up(path: Path) -> None:
 
 
 def test_invalid_files(tmp_path: Path) -> None:
-    """One line, status 1, and it is left as it is; one that is not there is wrong usage and is not made."""
+    """One line, status 1, and it is left as it is; an empty or a missing one is wrong usage and is not made."""
     theirs, empty = tmp_path / "theirs.db", tmp_path / "empty.db"
-    with sqlite3.connect(theirs) as connection:
+    with closing(sqlite3.connect(theirs)) as connection, connection:
         connection.execute("CREATE TABLE theirs (x)")
-    connection.close()
     empty.touch()
     before = theirs.read_bytes()
-    for path, says in ((theirs, "it is another program's"), (empty, "it is empty")):
+    for path, status, said in (
+        (theirs, 1, f"the inbox {theirs} cannot be used: it is another program's"),
+        (empty, 2, f"FILE: {empty} is empty"),
+        (tmp_path / "none.db", 2, f"FILE: {tmp_path / 'none.db'} does not exist"),
+    ):
         ended = run("inbox", str(path))
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert ended.stderr.startswith(f"gateway-async: the inbox {path} cannot be used: {says}")
+        assert (ended.returncode, ended.stdout) == (status, "")
+        assert ended.stderr.startswith(f"gateway-async: {said}")
     assert (theirs.read_bytes(), empty.read_bytes()) == (before, b"")
-    assert run("inbox", str(tmp_path / "none.db")).returncode == 2
     assert not (tmp_path / "none.db").exists()
 
 

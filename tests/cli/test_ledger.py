@@ -93,16 +93,19 @@ def test_nothing_open(path: Path) -> None:
     assert run("ledger", str(path)).stdout == ""
 
 
-@pytest.mark.parametrize(("content", "reason"), [("Dear diary, " * 100, "it is not a ledger"), ("", "it is empty")])
-def test_invalid_files(tmp_path: Path, content: str, reason: str) -> None:
-    """One line, status 1, and the file stays as it is; one that is not there is wrong usage and is not made."""
-    diary = tmp_path / "diary.txt"
-    diary.write_text(content)
-    ended = run("ledger", str(diary))
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"gateway-async: the ledger {diary} cannot be used: {reason}\n"
-    assert diary.read_text() == content
-    assert run("ledger", str(tmp_path / "none.db")).returncode == 2
+def test_invalid_files(tmp_path: Path) -> None:
+    """One line, status 1, and the file stays as it is; an empty or a missing one is wrong usage and is not made."""
+    diary, empty = tmp_path / "diary.txt", tmp_path / "empty.db"
+    diary.write_text("Dear diary, " * 100)
+    empty.touch()
+    for path, status, said in (
+        (diary, 1, f"the ledger {diary} cannot be used: it is not a ledger"),
+        (empty, 2, f"FILE: {empty} is empty"),
+        (tmp_path / "none.db", 2, f"FILE: {tmp_path / 'none.db'} does not exist"),
+    ):
+        ended = run("ledger", str(path))
+        assert (ended.returncode, ended.stdout, ended.stderr) == (status, "", f"gateway-async: {said}\n")
+    assert (diary.read_text(), empty.read_text()) == ("Dear diary, " * 100, "")
     assert not (tmp_path / "none.db").exists()
 
 

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 
 from gateway_async._text import pluralize
 from gateway_async.cli.migrate.display import print_event, progress_bar
-from gateway_async.cli.migrate.options import MigrationOptions, exit_on_usage_error
+from gateway_async.cli.migrate.options import MigrationOptions
 from gateway_async.cli.migrate.run import MigrationRun
 from gateway_async.cli.output import ExitStatus
 from gateway_async.migration import Plan, plan_migration
@@ -43,9 +43,8 @@ class MigrateCommand(MigrationOptions):
 
     def run(self) -> None:
         """Migrate, or show the plan."""
-        with exit_on_usage_error():
-            self.check()
-            status = self._show_plan() if self.plan else anyio.run(MigrationRun(self).run)
+        self.check()
+        status = self._show_plan() if self.plan else anyio.run(MigrationRun(self).run)
         raise typer.Exit(status)
 
     def _show_plan(self) -> int:

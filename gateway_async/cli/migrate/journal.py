@@ -9,7 +9,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from gateway_async.cli.command import AsJson
-from gateway_async.cli.migrate.options import NameOption, exit_on_usage_error, open_journal
+from gateway_async.cli.migrate.options import NameOption, open_journal
 from gateway_async.cli.output import (
     MAX_SHOWN_ROWS,
     TableColumns,
@@ -60,7 +60,8 @@ class JournalCommand:
 
     Exit status:
     - 0: the journal was read
-    - 2: the journal cannot be used
+    - 1: the journal cannot be used
+    - 2: wrong usage, or the journal does not exist
     """
 
     location: Annotated[str, Argument(metavar="JOURNAL", help="Journal: a file or postgresql://…")]
@@ -76,8 +77,7 @@ class JournalCommand:
 
     def run(self) -> None:
         """Count or list the rows."""
-        with exit_on_usage_error():
-            anyio.run(_show, open_journal(self.location, self.name, must_exist=True), self.state, self.as_json)
+        anyio.run(_show, open_journal(self.location, self.name, must_exist=True), self.state, self.as_json)
 
 
 @attrs.frozen(kw_only=True)

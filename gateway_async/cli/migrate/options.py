@@ -1,7 +1,6 @@
 """The options of a migration: of its input, its output files, its speed and its limits. Each is a field, said once."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -14,8 +13,8 @@ from gateway_async._secrets import is_address
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.cli.command import split_pairs
 from gateway_async.cli.migrate.limits import Limits, Window
-from gateway_async.cli.output import ExitStatus, check_location, warn
-from gateway_async.errors import GatewayError, InvalidRequestError
+from gateway_async.cli.output import check_location
+from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Columns, Journal, PostgresJournal, SqliteJournal, read_rows
 from gateway_async.migration.output.files import check_output
 
@@ -313,21 +312,6 @@ class MigrationOptions(InputOptions):
             raise InvalidRequestError("rate: --redis required with --dask")
 
 
-@contextmanager
-def exit_on_usage_error() -> Iterator[None]:
-    """Convert an error before anything was sent to messages and exit status 2."""
-    try:
-        yield
-    except InvalidRequestError as error:
-        for problem in error.problems:
-            warn(problem)
-    except (GatewayError, ModuleNotFoundError, OSError) as error:
-        warn(str(error))
-    else:
-        return
-    raise typer.Exit(ExitStatus.WRONG_USAGE)
-
-
 def default_journal(input_path: Path | None) -> str:
     """The default path of the journal: the input with the suffix .journal.
 
@@ -346,13 +330,11 @@ def open_journal(location: str, name: str | None, *, must_exist: bool = False) -
         InvalidRequestError: it or its folder does not exist, or a database needs the migration's name or a valid
             address.
     """
-    check_location("journal", location)
+    check_location("journal", location, must_exist=must_exist)
     if is_address(location):
         if name is None:
             raise InvalidRequestError("name: required with a journal in PostgreSQL")
         return PostgresJournal(location, name)
-    if must_exist and not (Path(location).is_file() and Path(location).stat().st_size):
-        raise InvalidRequestError(f"journal: {location} does not exist")
     folder = Path(location).absolute().parent
     if not folder.is_dir():
         raise InvalidRequestError(f"journal: folder {folder} does not exist")

@@ -20,11 +20,9 @@ from gateway_async.cli.migrate.options import (
     NameOption,
     client_factory,
     default_journal,
-    exit_on_usage_error,
     open_journal,
 )
-from gateway_async.cli.output import ExitStatus, TableColumns, TableRow, print_json, print_rows, warn
-from gateway_async.errors import AuthenticationError, PermissionDeniedError
+from gateway_async.cli.output import ExitStatus, TableColumns, TableRow, print_json, print_rows
 from gateway_async.migration import Finding, Journal, Verification, verify_vaults
 from gateway_async.migration.output.files import check_output
 from gateway_async.migration.output.tables import write_findings
@@ -81,20 +79,15 @@ class VerifyCommand(InputOptions):
 
     def run(self) -> None:
         """Read back, and print what differs."""
-        with exit_on_usage_error():
-            source = self.input_at(self.file) if self.file else None
-            path = source.path if source else None
-            if self.journal is None and not source:
-                raise BadParameter("FILE or --journal: required")
-            if self.out is not None:
-                check_output("out", self.out, kind="findings", source=path, force=self.force)
-            journal = open_journal(self.journal or default_journal(path), self.name, must_exist=True)
-            try:
-                with nullcontext() if self.out is None else write_findings(self.out) as write:
-                    result = anyio.run(self._verify, journal, source.rows() if source else None, write)
-            except (AuthenticationError, PermissionDeniedError) as refusal:
-                warn(str(refusal))
-                raise Exit(ExitStatus.FAILED) from None
+        source = self.input_at(self.file) if self.file else None
+        path = source.path if source else None
+        if self.journal is None and not source:
+            raise BadParameter("FILE or --journal: required")
+        if self.out is not None:
+            check_output("out", self.out, kind="findings", source=path, force=self.force)
+        journal = open_journal(self.journal or default_journal(path), self.name, must_exist=True)
+        with nullcontext() if self.out is None else write_findings(self.out) as write:
+            result = anyio.run(self._verify, journal, source.rows() if source else None, write)
         _print_json(result) if self.as_json else _print(result, self.out)
         if not result.good:
             raise Exit(ExitStatus.FAILED if result.stopped else ExitStatus.ATTENTION)
