@@ -5,11 +5,12 @@ import base64
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import attrs
 
 from gateway_async._backoff import exponential_backoff
+from gateway_async.errors import InvalidRequestError
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.sandbox.http.webhook_client import DeliveryResult, PostbackRequest, WebhookClient, read_hosts
@@ -35,15 +36,20 @@ class Target:
     authorization: str | None = attrs.field(repr=False)
 
     @classmethod
-    def parse(cls, url: str) -> "Target":
-        """Read an address, which may contain a user name and a password.
+    def parse(cls, option: str, url: str) -> "Target":
+        """Read the address that an option names, which may contain a user name and a password.
 
         Raises:
-            ValueError: it is not an http or https address.
+            InvalidRequestError: it is not an http or https address.
         """
-        parts = _split(url)
-        if parts is None:
-            raise ValueError("must be an http or https address (expected http://localhost:8000/postbacks/)")
+        try:
+            parts = urlsplit(url)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # wrong brackets, or a port above 65535; Python's message may contain the password
+            parts, is_address = urlsplit(""), False
+        if not is_address:
+            problem = "must be an http or https address (expected http://localhost:8000/postbacks/)"
+            raise InvalidRequestError(f"{option}: {problem}")
         netloc = parts.netloc.rpartition("@")[2]
         pair = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         authorization = None if pair is None else f"Basic {base64.b64encode(pair.encode()).decode()}"
@@ -58,19 +64,6 @@ class Target:
     def shown(self) -> str:
         """The address without its query, which may hold a secret."""
         return self.url.partition("?")[0]
-
-
-def _split(url: str) -> SplitResult | None:
-    """Return the parts of an http or https address; None for another text.
-
-    Python's own messages about addresses may contain the password.
-    """
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # wrong brackets, or a port above 65535 or without digits
-        return None
-    return parts if is_address else None
 
 
 @attrs.frozen

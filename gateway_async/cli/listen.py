@@ -1,99 +1,78 @@
 """`gateway-async listen`: print postbacks as they arrive."""
 
 import asyncio
-import json
 import logging
+import os
 import secrets
 import signal
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import attrs
-import typer
 from rich.console import Console
 from rich.text import Text
 from typer import BadParameter, Option
 
+from gateway_async import PostbackConfigCreate
+from gateway_async._arguments import is_loopback
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson, HostOption, PortOption
-from gateway_async.cli.forward import Forward, Forwarder, Target
-from gateway_async.cli.output import warn
-from gateway_async.cli.postback_format import (
-    forward_line,
-    forward_object,
-    object_of,
-    refusal_line,
-    refusal_object,
-    text_of,
-)
+from gateway_async.cli.forward import Forwarder, Target
+from gateway_async.cli.output import print_json, warn
+from gateway_async.cli.postback_format import ListenEvent, forward_event, postback_event, refusal_event
 from gateway_async.cli.sandbox import fail_to_listen
 from gateway_async.cli.standard_streams import OutputError
-from gateway_async.cli.temporary_configs import TemporaryConfigs
-from gateway_async.errors import InvalidRequestError
+from gateway_async.cli.temporary_configs import create_configs
 from gateway_async.models.codes import PostbackResource
 from gateway_async.observe import logger
 from gateway_async.postbacks import Postback, PostbackReceiver
 from gateway_async.postbacks.http.adapters import AsgiApp
 from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.sandbox.http.server import Listener
+from gateway_async.sandbox.serve import handle_signals
 
 _REFUSED: Final = 400
+_PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
 
 
-@attrs.define
-class PostbackDisplay:
+class ListenDisplay:
     """Prints the events of the listener.
 
     Attributes:
-        as_json: whether to print one JSON object on each line, for programs.
+        lost: ends with the error when the output cannot be written.
     """
 
-    as_json: bool
-    _failure: OutputError | None = attrs.field(default=None, init=False)
-    _failed: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    def __init__(self, *, as_json: bool) -> None:
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._as_json = as_json
 
-    def ready(self, url: str, configs: int) -> None:
+    def show_address(self, url: str, configs: int) -> None:
         """Print the address, now that postbacks can be received."""
-        self._show(Text(f"Listening at {url}", style="bold green"), {"event": "ready", "url": url, "configs": configs})
-        if not self.as_json:
-            created = pluralize(configs, "config created; it is", "configs created; they are")
-            made = f"{configs} postback {created} deleted at the end. " if configs else ""
-            self._show(Text(f"{made}Press Ctrl-C to stop.", style="dim"), {})
+        if self._as_json:
+            return self._print({"event": "ready", "url": url, "configs": configs})
+        created = pluralize(configs, "config created; it is", "configs created; they are")
+        made = f"{configs} postback {created} deleted at the end. " if configs else ""
+        self._print(Text(f"Listening at {url}", style="bold green"))
+        return self._print(Text(f"{made}Press Ctrl-C to stop.", style="dim"))
 
-    def postback(self, postback: Postback[Any]) -> None:
-        """Print a postback."""
-        at = datetime.now(UTC)
-        self._show(text_of(postback, at), object_of(postback, at) if self.as_json else {})
+    def show(self, event: ListenEvent) -> None:
+        """Print an event with the time."""
+        now = datetime.now(UTC)
+        if self._as_json:
+            self._print({"at": now.isoformat(timespec="milliseconds"), **event.values})
+        elif event.line is not None:
+            self._print(Text.assemble((f"{now.astimezone():%H:%M:%S}", "dim"), "  ", event.line))
 
-    def print_refused(self, response: ReceiverResponse) -> None:
-        """Print a rejected request."""
-        at, reason = datetime.now(UTC), response.body.decode(errors="replace").strip()
-        self._show(refusal_line(response.status_code, reason, at), refusal_object(response.status_code, reason, at))
-
-    def print_forwarded(self, forward: Forward) -> None:
-        """Print an attempt to forward a postback; people get the last one only."""
-        if self.as_json or forward.pause is None:
-            self._show(forward_line(forward), forward_object(forward, datetime.now(UTC)))
-
-    def _show(self, text: Text, content: Mapping[str, Any]) -> None:
+    def _print(self, content: Text | dict[str, Any]) -> None:
         try:
-            typer.echo(json.dumps(content)) if self.as_json else Console().print(text, soft_wrap=True)
+            Console().print(content, soft_wrap=True) if isinstance(content, Text) else print_json([content])
         except OutputError as error:
-            self._failure = error
-            self._failed.set()
+            if not self.lost.done():
+                self.lost.set_exception(error)
             raise
-
-    async def wait_until_lost(self) -> None:
-        """Wait until the output cannot be written.
-
-        Raises:
-            OutputError: always, at the end.
-        """
-        await self._failed.wait()
-        if self._failure:
-            raise self._failure
 
 
 @attrs.frozen(kw_only=True)
@@ -158,54 +137,61 @@ class ListenCommand:
         username, password = self.username, self.password
         if self.create_configs and username is None:
             username, password = "listen", secrets.token_urlsafe(24)
-        target = _target("--forward-to", self.forward_to)
-        _target("--url", self.url)
-        configs = None
-        if self.create_configs:
-            resources = self.resource or list(PostbackResource)
-            configs = TemporaryConfigs(resources, self.product_transaction_id or [], self.url, username, password)
-        display = PostbackDisplay(self.as_json)
-        forwarder = Forwarder(target, self.forward_attempts, display.print_forwarded) if target else None
+        logger.addHandler(logging.NullHandler())  # `ListenDisplay` prints rejected requests
+        receiver = PostbackReceiver(username, password, allow_unauthenticated=username is None)
+        target = Target.parse("--forward-to", self.forward_to) if self.forward_to is not None else None
+        if self.url is not None:
+            Target.parse("--url", self.url)
+        configs = [*self._configs(username, password)] if self.create_configs else []
         try:
-            asyncio.run(_listen(self.host, self.port, _receiver(username, password), configs, display, forwarder))
+            asyncio.run(self._listen(receiver, target, configs))
         except OSError as error:
             fail_to_listen(self.host, self.port, error)
 
+    def _configs(self, username: str | None, password: str | None) -> Iterator[PostbackConfigCreate]:
+        """The configs to create; without a URL, they are for the address that is listened on."""
+        products, resources = self.product_transaction_id or [], self.resource or [*PostbackResource]
+        if not products and {*resources} & {*_PER_MERCHANT}:
+            raise BadParameter(
+                "--product-transaction-id: required for transaction and transactionbatch "
+                "(not for --resource contact --resource accountvault)"
+            )
+        host = urlsplit(os.environ.get("GATEWAY_BASE_URL", "")).hostname
+        if self.url is None and host and not is_loopback(host):
+            raise BadParameter(f"--url: required, because {host} cannot reach {self.host}")
+        for resource in resources:
+            for product_id in products if resource in _PER_MERCHANT else [None]:
+                yield PostbackConfigCreate(
+                    url=self.url or "",
+                    resource=resource,
+                    product_transaction_id=product_id,
+                    on_create=True,
+                    on_update=True,
+                    on_delete=True,
+                    is_active=True,
+                    basic_auth_username=username,
+                    basic_auth_password=password,
+                )
 
-def _receiver(username: str | None, password: str | None) -> PostbackReceiver:
-    logger.addHandler(logging.NullHandler())  # `PostbackDisplay` prints rejected requests
-    try:
-        return PostbackReceiver(username, password, allow_unauthenticated=username is None and password is None)
-    except InvalidRequestError as error:
-        raise BadParameter("; ".join(error.problems)) from None
-
-
-def _target(option: str, url: str | None) -> Target | None:
-    try:
-        return None if url is None else Target.parse(url)
-    except ValueError as error:
-        raise BadParameter(f"{option}: {error}") from None
-
-
-async def _listen(
-    host: str,
-    port: int,
-    receiver: PostbackReceiver,
-    configs: TemporaryConfigs | None,
-    display: PostbackDisplay,
-    forwarder: Forwarder | None,
-) -> None:
-    with _stop_on_signals():
-        async with AsyncExitStack() as stack:
+    async def _listen(
+        self, receiver: PostbackReceiver, target: Target | None, configs: Sequence[PostbackConfigCreate]
+    ) -> None:
+        display = ListenDisplay(as_json=self.as_json)
+        forwarder = None
+        if target:
+            forwarder = Forwarder(target, self.forward_attempts, lambda forward: display.show(forward_event(forward)))
+        async with _until_signal(), AsyncExitStack() as stack:
             if forwarder:
                 stack.push_async_callback(_stop_forwarding, forwarder)
-            listener = Listener(_print_requests(receiver, display, forwarder), host, port)
+            listener = Listener(_print_requests(receiver, display, forwarder), self.host, self.port)
             await listener.bind()
             stack.push_async_callback(listener.close)
             await listener.open()
-            made = await stack.enter_async_context(configs.create(f"{listener.url}/")) if configs else 0
-            display.ready(f"{listener.url}/", made)
-            await display.wait_until_lost()
+            if configs:
+                new = [attrs.evolve(config, url=self.url or f"{listener.url}/") for config in configs]
+                await stack.enter_async_context(create_configs(new))
+            display.show_address(f"{listener.url}/", len(configs))
+            await display.lost
 
 
 async def _stop_forwarding(forwarder: Forwarder) -> None:
@@ -213,11 +199,11 @@ async def _stop_forwarding(forwarder: Forwarder) -> None:
         warn(f"{left} {pluralize(left, 'postback was', 'postbacks were')} not forwarded")
 
 
-def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forwarder: Forwarder | None) -> Any:
+def _print_requests(receiver: PostbackReceiver, display: ListenDisplay, forwarder: Forwarder | None) -> Any:
     """Make an ASGI application that prints postbacks and rejected requests."""
 
     async def show(postback: Postback[Any]) -> None:
-        display.postback(postback)
+        display.show(postback_event(postback))
 
     async def receive(
         method: str, headers: Mapping[str, str], chunks: AsyncIterable[bytes], peer: str | None
@@ -225,7 +211,7 @@ def _print_requests(receiver: PostbackReceiver, display: PostbackDisplay, forwar
         body = bytearray()
         response = await receiver.receive(method, headers, _copy(chunks, body), peer)
         if response.status_code >= _REFUSED:
-            display.print_refused(response)
+            display.show(refusal_event(response.status_code, response.body.decode(errors="replace").strip()))
         elif forwarder:
             forwarder.start(receiver.parse(headers, bytes(body)), headers, bytes(body))
         return response
@@ -241,20 +227,15 @@ async def _copy(chunks: AsyncIterable[bytes], body: bytearray) -> AsyncIterator[
         yield chunk
 
 
-@contextmanager
-def _stop_on_signals() -> Iterator[None]:
-    """Cancel the block at the first SIGINT or SIGTERM."""
+@asynccontextmanager
+async def _until_signal() -> AsyncIterator[None]:
+    """Cancel the block at the first SIGINT or SIGTERM; a second one ends the process at once."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
-    def end(number: int, _frame: Any) -> None:
-        signal.signal(number, former[signal.Signals(number)])  # a second signal ends the process at once
+    def end(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
         if task:
             loop.call_soon_threadsafe(task.cancel)
 
-    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with suppress(asyncio.CancelledError):
-            yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+    with handle_signals(end), suppress(asyncio.CancelledError):
+        yield

@@ -3,9 +3,9 @@
 The content is untrusted. Card numbers and bank data are masked, and control characters are replaced.
 """
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
+import attrs
 from rich.text import Text
 
 from gateway_async._secrets import MASK, Secret, seal_fields
@@ -21,72 +21,71 @@ from gateway_async.models.transactions import Transaction
 _COLORS: Final = {"CREATE": "green", "UPDATE": "yellow", "DELETE": "red"}
 
 
-def text_of(postback: Postback[Any], at: datetime) -> Text:
-    """Format a postback as a line: time, type, resource, record id and the record's current state."""
+@attrs.frozen
+class ListenEvent:
+    """What `listen` shows of one event.
+
+    Attributes:
+        values: the JSON object for programs.
+        line: the line for people; None if they do not see the event.
+    """
+
+    values: dict[str, Any]
+    line: Text | None
+
+
+def postback_event(postback: Postback[Any]) -> ListenEvent:
+    """Show a postback: for programs the masked record as it was received, for people the record's current state."""
     columns = (f"{postback.type:6}", f"{postback.resource:16}", f"{postback.record_id:24}", _state(postback.record))
     words = [_clean(column) for column in columns]
-    return Text("  ").join(
+    line = Text("  ").join(
         [
-            _time(at),
             Text(words[0], style=_COLORS.get(postback.type, "magenta")),
             Text(words[1], style="bold"),
             Text(words[2], style="cyan"),
             Text(words[3] + _attempt(postback)),
         ]
     )
-
-
-def refusal_line(status: int, reason: str, at: datetime) -> Text:
-    """Format a rejected request as a line with the reason."""
-    return Text("  ").join([_time(at), Text(f"postback rejected with {status}: {_clean(reason)}", style="bold red")])
-
-
-def object_of(postback: Postback[Any], at: datetime) -> dict[str, Any]:
-    """Convert a postback to a JSON object; `data` is the masked record as it was received."""
-    return {
+    values = {
         "event": "postback",
-        "at": _iso(at),
         "type": mask_shown(postback.type),
         "resource": mask_shown(postback.resource),
         "id": mask_shown(postback.record_id),
         "number_of_attempts": postback.number_of_attempts,
         "data": _mask_values(seal_fields(postback.raw, postback.resource)),
     }
+    return ListenEvent(values, line)
 
 
-def refusal_object(status: int, reason: str, at: datetime) -> dict[str, Any]:
-    """Convert a rejected request to a JSON object."""
-    return {"event": "refused", "at": _iso(at), "status": status, "reason": mask_shown(reason)}
+def refusal_event(status: int, reason: str) -> ListenEvent:
+    """Show a rejected request with the reason."""
+    line = Text(f"postback rejected with {status}: {_clean(reason)}", style="bold red")
+    return ListenEvent({"event": "refused", "status": status, "reason": mask_shown(reason)}, line)
 
 
-def forward_line(forward: Forward) -> Text:
-    """Format the last attempt to forward a postback as a line: status, address and duration."""
-    result, attempt = forward.result, forward.attempt
-    outcome = str(result.status_code) if result.error is None else result.error
-    duration = f"attempt {attempt}, {forward.seconds * 1000:.0f} ms"
-    given_up = f"given up after {attempt} {pluralize(attempt, 'attempt')}"
-    return Text.assemble(
-        ("          → ", "dim"),
-        (outcome, "green" if result.is_acknowledged else "bold red"),
-        f"  {_clean(forward.postback.type)} {_clean(forward.postback.record_id)}  {forward.target.shown}  ",
-        (duration if result.is_acknowledged else given_up, "dim"),
-    )
-
-
-def forward_object(forward: Forward, at: datetime) -> dict[str, Any]:
-    """Convert an attempt to forward a postback to a JSON object; `again_in` is the pause before the next attempt."""
-    return {
-        "event": "forwarded" if forward.result.is_acknowledged else "not_forwarded",
-        "at": _iso(at),
+def forward_event(forward: Forward) -> ListenEvent:
+    """Show an attempt to forward a postback; people see only the last one."""
+    result, attempt, pause = forward.result, forward.attempt, forward.pause
+    is_done = result.is_acknowledged
+    values = {
+        "event": "forwarded" if is_done else "not_forwarded",
         "resource": mask_shown(forward.postback.resource),
         "id": mask_shown(forward.postback.record_id),
         "url": forward.target.shown,
-        "attempt": forward.attempt,
-        "status": forward.result.status_code,
-        "error": forward.result.error,
+        "attempt": attempt,
+        "status": result.status_code,
+        "error": result.error,
         "seconds": round(forward.seconds, 3),
-        "again_in": forward.pause,
+        "again_in": pause,  # seconds until the next attempt
     }
+    took = f"attempt {attempt}, {forward.seconds * 1000:.0f} ms"
+    line = Text.assemble(
+        ("→ ", "dim"),
+        (result.error or str(result.status_code), "green" if is_done else "bold red"),
+        f"  {_clean(forward.postback.type)} {_clean(forward.postback.record_id)}  {forward.target.shown}  ",
+        (took if is_done else f"given up after {attempt} {pluralize(attempt, 'attempt')}", "dim"),
+    )
+    return ListenEvent(values, line if pause is None else None)
 
 
 def _state(record: Any) -> str:
@@ -111,14 +110,6 @@ def _word(code: OpenInt | None) -> str:
 def _attempt(postback: Postback[Any]) -> str:
     count = postback.number_of_attempts
     return f"  (attempt {count})" if count and count > 1 else ""
-
-
-def _time(at: datetime) -> Text:
-    return Text(f"{at.astimezone():%H:%M:%S}", style="dim")
-
-
-def _iso(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _clean(text: str) -> str:

@@ -5,7 +5,6 @@ import logging
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
-from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
 from typing import Annotated, Final, NoReturn
@@ -16,6 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 from typer import BadParameter, Option
 
+from gateway_async._arguments import is_loopback
 from gateway_async._secrets import is_address, mask_text
 from gateway_async._storage.sqlite import describe_sqlite_error
 from gateway_async.cli.command import HostOption, PortOption
@@ -98,7 +98,7 @@ class SandboxCommand:
         """Serve until a signal."""
         if self.data is not None and is_address(str(self.data)):
             raise BadParameter("--data: must be a file, not an address")
-        if not _is_loopback(self.host):
+        if not is_loopback(self.host):
             warn(f"--host: every machine that reaches {self.host} can use this sandbox and its /_sandbox/ calls")
         if not self.as_json:
             _show_ignored_fields(quiet=self.quiet)
@@ -140,15 +140,6 @@ def fail_to_listen(host: str, port: int, error: OSError) -> NoReturn:
     """Print why an address cannot be listened on, and end the command."""
     reason = _LISTEN_PROBLEMS.get(error.errno or 0, error.strerror or error)
     fail(f"cannot listen on port {port} of {host}: {reason}")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _LogPrinter(logging.Handler):

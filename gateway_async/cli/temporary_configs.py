@@ -14,20 +14,12 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
-
-import attrs
-import typer
 
 from gateway_async import AsyncGateway, GatewayError, NotFoundError, PostbackConfigCreate, RecordDeletedError
-from gateway_async._secrets import Secret
 from gateway_async._storage.private_file import create_private
 from gateway_async._text import pluralize
 from gateway_async.cli.output import warn
-from gateway_async.models.codes import PostbackResource
 
-_PER_MERCHANT: Final = (PostbackResource.TRANSACTION, PostbackResource.TRANSACTION_BATCH)
-_LOCAL_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
 _FILES: Final = "listen-*.jsonl"
 _RENEWAL_SECONDS: Final = 15.0
 _MISSED_RENEWALS: Final = 8
@@ -37,72 +29,23 @@ _CREATION_SECONDS: Final = 10.0
 """Seconds that Ctrl-C waits for the id of a config that is being created; without it, nothing can delete the config."""
 
 
-@attrs.frozen
-class TemporaryConfigs:
-    """The postback configs to create, and their target.
-
-    Attributes:
-        resources: the resources to send postbacks for.
-        products: the merchant accounts whose payments and batches to send postbacks for.
-        url: the address at which the gateway reaches this machine; None for the address that is listened on.
-        username: the user name of the Basic credentials that the gateway sends.
-        password: the password of these credentials.
+@asynccontextmanager
+async def create_configs(configs: Sequence[PostbackConfigCreate]) -> AsyncIterator[None]:
+    """Create configs for a block. Configs that a killed run left are deleted.
 
     Raises:
-        BadParameter: payments or batches are requested without a merchant account.
+        GatewayError: a config could not be created; those created before are deleted.
     """
-
-    resources: Sequence[PostbackResource]
-    products: Sequence[str]
-    url: str | None
-    username: str | None
-    password: Secret | None = attrs.field(converter=attrs.converters.optional(Secret))
-
-    def __attrs_post_init__(self) -> None:
-        if not self.products and set(self.resources) & set(_PER_MERCHANT):
-            raise typer.BadParameter(
-                "--product-transaction-id: required for transaction and transactionbatch "
-                "(not for --resource contact --resource accountvault)"
-            )
-
-    @asynccontextmanager
-    async def create(self, address: str) -> AsyncIterator[int]:
-        """Create the configs for a block, and yield their number. Configs that a killed run left are deleted.
-
-        Args:
-            address: the address that is listened on.
-
-        Raises:
-            BadParameter: the gateway is not on this machine, so it cannot reach the address.
-            GatewayError: a config could not be created; those created before are deleted.
-        """
-        if self.url is None and _is_remote(os.environ.get("GATEWAY_BASE_URL", "")):
-            raise typer.BadParameter(f"--url: required, because the gateway cannot reach {address}")
-        async with AsyncGateway.from_env() as gateway:
-            lease = _Lease(gateway, {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")})
-            renewal = asyncio.create_task(lease.renew_often())
-            try:
-                for new in self._requests(self.url or address):
-                    await _finish(lease.create(new))
-                yield len(lease.config_ids)
-            finally:
-                renewal.cancel()
-                await lease.end()
-
-    def _requests(self, url: str) -> Iterator[PostbackConfigCreate]:
-        for resource in self.resources:
-            for product_id in self.products if resource in _PER_MERCHANT else [None]:
-                yield PostbackConfigCreate(
-                    url=url,
-                    resource=resource,
-                    product_transaction_id=product_id,
-                    on_create=True,
-                    on_update=True,
-                    on_delete=True,
-                    is_active=True,
-                    basic_auth_username=self.username,
-                    basic_auth_password=self.password,
-                )
+    async with AsyncGateway.from_env() as gateway:
+        lease = _Lease(gateway, {"gateway": gateway.base_url, "user_id": os.environ.get("GATEWAY_USER_ID", "")})
+        renewal = asyncio.create_task(lease.renew_often())
+        try:
+            for new in configs:
+                await _finish(lease.create(new))
+            yield
+        finally:
+            renewal.cancel()
+            await lease.end()
 
 
 class _Lease:
@@ -114,7 +57,7 @@ class _Lease:
     """
 
     def __init__(self, gateway: AsyncGateway, owner: Mapping[str, str]) -> None:
-        self.config_ids: list[str] = []
+        self._config_ids: list[str] = []
         self._gateway = gateway
         self._owner = owner
         self._missed: dict[Path, tuple[int, int]] = {}
@@ -124,7 +67,7 @@ class _Lease:
     async def create(self, new: PostbackConfigCreate) -> None:
         """Create a config, and write it down."""
         config_id = (await self._gateway.postback_configs.create(new)).id
-        self.config_ids.append(config_id)
+        self._config_ids.append(config_id)
         with self._file.open("ab") as file:
             file.write(json.dumps({**self._owner, "id": config_id}).encode() + b"\n")
             file.flush()
@@ -146,7 +89,7 @@ class _Lease:
 
     async def end(self) -> None:
         """Delete the configs; the file remains if one is left."""
-        if await _remove(self._gateway, self.config_ids):
+        if await _remove(self._gateway, self._config_ids):
             self._file.unlink(missing_ok=True)
 
     async def _remove_abandoned(self) -> None:
@@ -179,10 +122,6 @@ async def _finish(work: Coroutine[Any, Any, None]) -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         raise
-
-
-def _is_remote(base_url: str) -> bool:
-    return urlsplit(base_url).hostname not in (*_LOCAL_HOSTS, None)
 
 
 def _state_folder() -> Path:

@@ -2,8 +2,8 @@
 
 import signal
 import sys
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -51,9 +51,9 @@ def serve(
         received.put(number)
 
     _allow_many_connections()
-    former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with Sandbox(
+    with (
+        handle_signals(end),
+        Sandbox(
             port,
             host,
             data,
@@ -65,13 +65,22 @@ def serve(
             allowed_hosts=allowed_hosts,
             postback_format=postback_format,
             currency=currency,
-        ) as sandbox:
-            if on_ready:
-                on_ready(sandbox.info)
-            _wait_for_signal(received)
+        ) as sandbox,
+    ):
+        if on_ready:
+            on_ready(sandbox.info)
+        _wait_for_signal(received)
+
+
+@contextmanager
+def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Let a function handle SIGINT and SIGTERM during the block."""
+    former = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        for number, former_handler in former.items():
+            signal.signal(number, former_handler)
 
 
 def _wait_for_signal(received: "SimpleQueue[int]") -> None:

@@ -7,7 +7,6 @@ import logging
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import attrs
@@ -20,7 +19,7 @@ import gateway_async as ga
 from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async._secrets import AccountNumber, Secret, is_card_number, is_confidential, mask_fields, seal, unseal
 from gateway_async._wire.postback import postback_of
-from gateway_async.cli.postback_format import object_of
+from gateway_async.cli.postback_format import postback_event
 from gateway_async.hosted_forms import accountform_url, hosted_page_url, payform_url
 from gateway_async.migration import Columns
 from gateway_async.migration.output.rejects import mask_row
@@ -312,10 +311,10 @@ async def test_reveal() -> None:
 
 async def test_listed_postback() -> None:
     """`listen --json` masks by the same rule; the number of a contact is the merchant's."""
-    shown = object_of(postback_of("CREATE", "transaction", {"id": "t", **CONTENT}), datetime.now(UTC))
-    assert [value for value in ALL_PLANTED if value in json.dumps(shown)] == []
-    contact = object_of(postback_of("CREATE", "contact", {"id": "c", "account_number": "1001"}), datetime.now(UTC))
-    assert contact["data"]["account_number"] == "1001"
+    shown = postback_event(postback_of("CREATE", "transaction", {"id": "t", **CONTENT}))
+    assert [value for value in ALL_PLANTED if value in json.dumps(shown.values)] == []
+    contact = postback_event(postback_of("CREATE", "contact", {"id": "c", "account_number": "1001"}))
+    assert contact.values["data"]["account_number"] == "1001"
 
 
 async def test_the_rejects_of_a_migration_mask_confidential_cells() -> None:

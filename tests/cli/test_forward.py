@@ -7,8 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,7 +25,6 @@ from gateway_async import AsyncGateway, ContactCreate, PostbackConfig, PostbackC
 from gateway_async.cli import temporary_configs
 from gateway_async.cli.forward import Forwarder, Target
 from gateway_async.cli.trigger import EVENTS
-from gateway_async.models.codes import PostbackResource
 from gateway_async.postbacks import PostbackReceiver
 from gateway_async.resources.postback_configs import PostbackConfigs
 from gateway_async.sandbox import Sandbox
@@ -148,7 +147,7 @@ def test_single_line(start: Start, attempts: str, said: str) -> None:
         data = {**POSTBACK, "data": json.dumps({"id": name})}
         assert httpx.post(url, data=data, trust_env=False).status_code == 204
     shown = [process.stdout.readline() for _ in range(4)]
-    results = sorted(line.strip() for line in shown if "→" in line)
+    results = sorted(line.partition("  ")[2].strip() for line in shown if "→" in line)
     assert results == [f"→ cannot connect  UPDATE {name}  http://127.0.0.1:1/  {said}" for name in ("c1", "c2")]
     assert process.stop() == (0, "", "")
 
@@ -169,7 +168,7 @@ async def test_a_postback_delivered_just_before_the_end_is_not_given_up() -> Non
     postback = PostbackReceiver(allow_unauthenticated=True).parse({"content-type": "application/json"}, body)
     delivered = asyncio.Event()
     with serve_program() as program:
-        forwarder = Forwarder(Target.parse(program.url), 1, lambda _: delivered.set())
+        forwarder = Forwarder(Target.parse("--forward-to", program.url), 1, lambda _: delivered.set())
         forwarder.start(postback, {}, body)
         async with asyncio.timeout(PATIENCE):
             await delivered.wait()
@@ -192,7 +191,7 @@ def test_rejected_requests(listen: Listen) -> None:
 
 def test_target_credentials() -> None:
     """User name and password of the address replace those of the request, and are not shown."""
-    target = Target.parse("https://shop:s%40cret@app.test:8000/hooks?key=planted#part")
+    target = Target.parse("--forward-to", "https://shop:s%40cret@app.test:8000/hooks?key=planted#part")
     assert (target.url, target.shown) == ("https://app.test:8000/hooks?key=planted", "https://app.test:8000/hooks")
     assert target.authorization == f"Basic {base64.b64encode(b'shop:s@cret').decode()}"
     assert "s@cret" not in repr(target)
@@ -209,7 +208,7 @@ def test_invalid_target(option: str, url: str) -> None:
     ended = in_process.run("listen", "--port", "0", *OPTIONS[option], option, url)
     assert (ended.returncode, ended.stdout) == (2, "")
     said = f"gateway-async: {option}: must be an http or https address (expected http://localhost:8000/postbacks/)"
-    assert ended.stderr.splitlines() == [said, "Help: gateway-async listen --help"]
+    assert ended.stderr == f"{said}\n"
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -297,12 +296,13 @@ async def test_other_container(
 @pytest.fixture
 def configs(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], tmp_path: Path
-) -> temporary_configs.TemporaryConfigs:
-    """Configs whose leases are renewed often."""
+) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """Create a config whose lease is renewed often."""
     for name, text in {**environment, "XDG_STATE_HOME": str(tmp_path / "state")}.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setattr(temporary_configs, "_RENEWAL_SECONDS", 0.05)
-    return temporary_configs.TemporaryConfigs([PostbackResource.CONTACT], [], None, None, None)
+    new = PostbackConfigCreate(url="http://127.0.0.1:1/", resource="contact", on_create=True, is_active=True)
+    return lambda: temporary_configs.create_configs([new])
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -313,7 +313,7 @@ def files_in(folder: Path) -> list[Path]:
 @pytest.mark.asyncio
 async def test_killed_run(
     listen: Listen,
-    configs: temporary_configs.TemporaryConfigs,
+    configs: Callable[[], AbstractAsyncContextManager[None]],
     sandbox: Sandbox,
     gateway: AsyncGateway,
     environment: dict[str, str],
@@ -328,7 +328,7 @@ async def test_killed_run(
     file.with_name("listen-folder.jsonl").mkdir()
     odd = file.with_name("listen-0.jsonl")
     odd.write_bytes(b'[]\nnull\n5\n{"id": 5}\n{"id"')
-    async with configs.create("http://127.0.0.1:1/"), configs.create("http://127.0.0.1:1/"):
+    async with configs(), configs():
         with anyio.fail_after(PATIENCE):
             while file.exists():
                 await anyio.sleep(0.02)
@@ -342,11 +342,11 @@ async def test_killed_run(
 
 @pytest.mark.asyncio
 async def test_lost_lease(
-    configs: temporary_configs.TemporaryConfigs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    configs: Callable[[], AbstractAsyncContextManager[None]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A run that was stopped for minutes learns that another one has deleted its configs."""
     said = ""
-    async with configs.create("http://127.0.0.1:1/"):
+    async with configs():
         (file,) = files_in(tmp_path)
         file.unlink()
         with anyio.fail_after(PATIENCE):
@@ -359,7 +359,7 @@ async def test_lost_lease(
 
 @pytest.mark.asyncio
 async def test_interrupted_creation(
-    configs: temporary_configs.TemporaryConfigs,
+    configs: Callable[[], AbstractAsyncContextManager[None]],
     sandbox: Sandbox,
     gateway: AsyncGateway,
     monkeypatch: pytest.MonkeyPatch,
@@ -375,7 +375,7 @@ async def test_interrupted_creation(
         return config
 
     async def run() -> None:
-        async with configs.create("http://127.0.0.1:1/"):
+        async with configs():
             await anyio.sleep_forever()
 
     monkeypatch.setattr(PostbackConfigs, "create", create_slowly)

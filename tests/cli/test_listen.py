@@ -3,7 +3,7 @@
 import json
 import re
 import signal
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,24 @@ import pytest
 
 from gateway_async import AsyncGateway, ContactCreate, TransactionCreate
 from gateway_async._wire.postback import postback_of
-from gateway_async.cli.postback_format import object_of, refusal_line, text_of
+from gateway_async.cli.postback_format import postback_event, refusal_event
+from gateway_async.postbacks import Postback
 from gateway_async.sandbox import Sandbox
 from tests.support.processes import Listen, Start, run
 from tests.support.waiting import PATIENCE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SALE = TransactionCreate(action="sale", account_number="4111111111111111", exp_date="0930", transaction_amount="12.50")
-NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 def sample(name: str) -> dict[str, str]:
     fields: dict[str, str] = json.loads((SAMPLES / f"postback-{name}.json").read_text())
     return fields
+
+
+def line_of(postback: Postback[Any]) -> str:
+    """What people see of a postback, without the time."""
+    return str(postback_event(postback).line)
 
 
 def post(url: str, fields: dict[str, str], **options: Any) -> int:
@@ -159,15 +164,15 @@ def test_record_facts(name: str) -> None:
     """The amount and the state of a payment, the last digits of a card, of a person nothing."""
     fields, state = LINES[name]
     resource = "transaction" if name == "unknown status" else name
-    line = text_of(postback_of("UPDATE", resource, {"id": "x1", **fields}, attempts=2), NOON).plain
+    line = line_of(postback_of("UPDATE", resource, {"id": "x1", **fields}, attempts=2))
     assert line.endswith(f"{state}  (attempt 2)")
     assert "Lovelace" not in line
 
 
 def test_control_characters_of_a_postback_are_shown_as_question_marks() -> None:
     postback = postback_of("UP\x1b[2J", "wea\nther", {"id": "x\x07\u202e"})
-    assert text_of(postback, NOON).plain.isprintable()
-    assert refusal_line(400, "data\x1b: odd", NOON).plain.endswith("data?: odd")
+    assert line_of(postback).isprintable()
+    assert str(refusal_event(400, "data\x1b: odd").line).endswith("data?: odd")
 
 
 def test_bank_data() -> None:
@@ -183,7 +188,7 @@ def test_bank_data() -> None:
         "terms_agree": 1,
     }
     postback = postback_of("CREATE", "accountvault", raw)
-    printed = json.dumps(object_of(postback, NOON)) + text_of(postback, NOON).plain
+    printed = json.dumps(postback_event(postback).values) + line_of(postback)
     assert not any(secret in printed for secret in (card, "021000021", "123456789", "9876"))
     assert '"1.25"' in printed
     assert '"active": true, "terms_agree": 1' in printed
@@ -193,13 +198,13 @@ def test_odd_names() -> None:
     """A card number that came as the type or the resource of a postback is in neither form."""
     card = "4111111111111111"
     postback = postback_of(f"UP {card}", f"to {card}", {"id": f"v{card}"})
-    assert card not in json.dumps(object_of(postback, NOON)) + text_of(postback, NOON).plain
+    assert card not in json.dumps(postback_event(postback).values) + line_of(postback)
 
 
 def test_contact_number() -> None:
     """A contact's `account_number` is its number with the merchant."""
     postback = postback_of("CREATE", "contact", {"id": "c1", "account_number": "1001", "last_name": "Ada"})
-    assert object_of(postback, NOON)["data"]["account_number"] == "1001"
+    assert postback_event(postback).values["data"]["account_number"] == "1001"
 
 
 def test_json_and_forms_are_shown_alike(listen: Listen) -> None:

@@ -34,6 +34,7 @@ from gateway_async.migration.output.summary import RunContext, as_values, durati
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
 from gateway_async.migration.report import Reasons, Report, update_totals
 from gateway_async.migration.rows.row import VaultRow
+from gateway_async.sandbox.serve import handle_signals
 
 _MAX_REASONS: Final = 20
 _MAX_NEWEST_REJECTS: Final = 5
@@ -73,7 +74,7 @@ class MigrationRun:
             GatewayError: something is wrong, and nothing was sent.
         """
         try:
-            with self._interruption.handle_signals():
+            with handle_signals(self._interruption.handle):
                 await self._rows.header()
                 async with self._serve_live_page():
                     if await self._wait_for_window():

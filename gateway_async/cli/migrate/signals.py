@@ -5,9 +5,9 @@ The journal stays consistent in both cases.
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
 _STATUS: Final = {signal.SIGINT: 130, signal.SIGTERM: 143}
 _REASONS: Final = {signal.SIGINT: "interrupted by Ctrl-C", signal.SIGTERM: "terminated by SIGTERM"}
@@ -40,18 +40,8 @@ class Interruption:
             self._print_message("Finishing the calls in progress … (press Ctrl-C again to exit immediately)")
         return self.reason or None
 
-    @contextmanager
-    def handle_signals(self) -> Iterator[None]:
-        """Handle both signals during the block."""
-        former = {number: signal.signal(number, self._handle) for number in _STATUS}
-        try:
-            yield
-        finally:
-            for number, handler in former.items():
-                signal.signal(number, handler)
-
-    def _handle(self, number: int, _frame: Any) -> None:
-        """Record the request, or exit at the second one.
+    def handle(self, number: int, _frame: object) -> None:
+        """Record the request of a signal, or exit at the second one.
 
         A signal handler must do no more, because the interrupted code may hold a lock or be writing.
         """
