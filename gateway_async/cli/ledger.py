@@ -41,16 +41,6 @@ Resolution = Literal["done", "not_made"]
 _RESOLUTIONS: Final = "|".join(get_args(Resolution))
 
 
-def _resolution(text: str) -> str:
-    if (resolution := text.replace("-", "_")) in get_args(Resolution):
-        return resolution
-    raise BadParameter(f"unknown (expected {_RESOLUTIONS})")
-
-
-def _complete_resolution(incomplete: str) -> list[str]:
-    return [resolution for resolution in get_args(Resolution) if resolution.startswith(incomplete)]
-
-
 _TABLE: Final = "payment_ledger"
 _COLORS: Final = {"open": "yellow", "unknown": "yellow", "found": "green", "done": "green"}
 _CALL_COLUMNS: Final[TableColumns] = {
@@ -114,8 +104,6 @@ class LedgerCommand:
         Option(
             "--as",
             metavar=_RESOLUTIONS,
-            parser=_resolution,  # Typer would list the choices with hyphens
-            autocompletion=_complete_resolution,
             help="Outcome of the call given by --resolve.",
         ),
     ] = None

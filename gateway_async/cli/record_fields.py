@@ -2,23 +2,22 @@
 
 import getpass
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Any, Final
 
 import attrs
 
 from gateway_async._secrets import is_confidential, mask_text
 from gateway_async._wire.convert import BOOLEANS, rules_of
-from gateway_async._wire.fields import fields_of
+from gateway_async._wire.fields import RequestField, fields_of, request_fields
 from gateway_async._wire.json_text import as_utf8, decode, repeated_name
 from gateway_async.cli.command import parse_time, split_pairs
 from gateway_async.cli.output import warn
 from gateway_async.errors import InvalidRequestError
-from gateway_async.models.request import Cents, ExactlyOne, Request
+from gateway_async.models.request import ExactlyOne, Request
 from gateway_async.models.time_range import TimeRange
 
 _SOURCE: Final = "@"
@@ -63,7 +62,6 @@ def request_of(
     texts = {**split_pairs("--field", others), **fields}
     body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
-    annotations = fields_of(kind)
     unknown = split_pairs("--extra", extra)
     _warn_of_secrets(kind, texts, " (expected @- and standard input)")
     _warn_of_secrets(kind, unknown)
@@ -72,9 +70,8 @@ def request_of(
         if given.get(name) == value:
             del given[name]
     _check_names(kind, given)
-    values = {
-        name: _value_of(annotations[name], value) if isinstance(value, str) else value for name, value in given.items()
-    }
+    known = {field.name: field for field in request_fields(kind)}
+    values = {name: _value_of(known[name], value) if isinstance(value, str) else value for name, value in given.items()}
     return kind(**values, extra=unknown)
 
 
@@ -152,30 +149,15 @@ def _read_source(name: str, text: str) -> str:
         raise InvalidRequestError(f"{name}: cannot read the file: {reason} {expected}") from None
 
 
-def _value_of(annotation: Any, text: str) -> Any:
+def _value_of(field: RequestField, text: str) -> Any:
     """Convert a text to the type of its field. A text that does not fit is returned as it is, for the validation."""
-    leaves = [*_leaves(annotation)]
-    if any(isinstance(constraint, Cents) for _, constraints in leaves for constraint in constraints):
-        return text
-    for kind, _ in leaves:
-        read = _READERS.get(kind)
-        if read is not None:
+    for kind in () if field.cents else field.kinds:
+        if read := _READERS.get(kind):
             try:
                 return read(text)
             except (ValueError, KeyError):
                 continue
     return text
-
-
-def _leaves(annotation: Any, constraints: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """Yield the alternatives of a type, each with its constraints."""
-    if get_origin(annotation) is Annotated:
-        yield from _leaves(annotation.__origin__, (*constraints, *annotation.__metadata__))
-    elif get_origin(annotation) in (Union, UnionType):
-        for part in get_args(annotation):
-            yield from _leaves(part, constraints)
-    else:
-        yield get_origin(annotation) or annotation, constraints
 
 
 def _sequence(text: str) -> Any:

@@ -3,9 +3,8 @@
 import http.client
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Final, Literal, get_args
 from urllib.parse import urlencode, urlsplit
 
 import anyio
@@ -62,23 +61,31 @@ async def _change_transaction(gateway: AsyncGateway, change: str) -> str:
 async def _change_batch(gateway: AsyncGateway, change: str) -> str:
     """Sell in a new batch. The user's open batch stays as it is."""
     sale_id = await _change_transaction(gateway, "create")
-    isolate = partial(SandboxControl(gateway.base_url).isolate_payment, sale_id, settle=change == "update")
-    return await anyio.to_thread.run_sync(isolate)
+    settles = {"settle": change == "update"}
+    return str(await _call_sandbox(gateway, "id", "POST", f"/transactions/{sale_id}/batch", settles))
 
 
-_CHANGES: Final[Mapping[str, tuple[Callable[[AsyncGateway, str], Awaitable[str]], Sequence[str]]]] = {
-    "transaction": (_change_transaction, ("create", "update")),
-    "transactionbatch": (_change_batch, ("create", "update")),
-    "accountvault": (_change_vault, ("create", "update", "delete")),
-    "contact": (_change_contact, ("create", "update", "delete")),
+_CHANGES: Final[Mapping[str, Callable[[AsyncGateway, str], Awaitable[str]]]] = {
+    "transaction": _change_transaction,
+    "transactionbatch": _change_batch,
+    "accountvault": _change_vault,
+    "contact": _change_contact,
 }
-"""Resource → a function that makes one of the changes to a new record, and returns its id."""
+"""Resource → a function that makes a change to a new record, and returns its id."""
 
-EVENTS: Final = tuple(f"{resource}.{change}" for resource, (_, changes) in _CHANGES.items() for change in changes)
-
-
-def _complete(incomplete: str) -> list[str]:
-    return [event for event in EVENTS if event.startswith(incomplete)]
+TriggerEvent = Literal[
+    "transaction.create",
+    "transaction.update",
+    "transactionbatch.create",
+    "transactionbatch.update",
+    "accountvault.create",
+    "accountvault.update",
+    "accountvault.delete",
+    "contact.create",
+    "contact.update",
+    "contact.delete",
+]
+EVENTS: Final = get_args(TriggerEvent)
 
 
 @attrs.frozen(kw_only=True)
@@ -97,15 +104,11 @@ class TriggerCommand:
     - 3: no config asks for the postback, or a receiver did not acknowledge it
     """
 
-    event: Annotated[
-        str, typer.Argument(metavar="EVENT", autocompletion=_complete, help=f"One of {', '.join(EVENTS)}.")
-    ]
+    event: Annotated[TriggerEvent, typer.Argument(metavar="EVENT", help=f"One of {', '.join(EVENTS)}.")]
     as_json: AsJson = False
 
     def run(self) -> None:
         """Make the change, and print the deliveries."""
-        if self.event not in EVENTS:
-            raise typer.BadParameter(f"EVENT: unknown (expected {', '.join(EVENTS)})")
         try:
             record_id, deliveries = anyio.run(self._run)
         except NotASandboxError:
@@ -121,11 +124,10 @@ class TriggerCommand:
     async def _run(self) -> tuple[str, list[dict[str, Any]]]:
         """Make the change, and return the record's id and the deliveries."""
         async with AsyncGateway.from_env() as gateway:
-            control = SandboxControl(gateway.base_url)
-            await anyio.to_thread.run_sync(control.check)
+            await _call_sandbox(gateway, "calls", "GET", "")
             resource, _, change = self.event.partition(".")
-            record_id = await _CHANGES[resource][0](gateway, change)
-            return record_id, await _deliveries(control, record_id, change.upper())
+            record_id = await _CHANGES[resource](gateway, change)
+            return record_id, await _deliveries(gateway, record_id, change.upper())
 
     def _print(self, record_id: str, deliveries: list[dict[str, Any]]) -> None:
         typer.echo(f"{self.event}  {record_id}")
@@ -135,11 +137,11 @@ class TriggerCommand:
             typer.echo("  no postback config asks for it (expected gateway-async listen --create-configs --resource …)")
 
 
-async def _deliveries(control: "SandboxControl", record_id: str, change: str) -> list[dict[str, Any]]:
+async def _deliveries(gateway: AsyncGateway, record_id: str, change: str) -> list[dict[str, Any]]:
     """Return the last delivery to each config, after its first attempt."""
     ends_at = time.monotonic() + _WAIT_SECONDS
     while True:
-        found = await anyio.to_thread.run_sync(control.postbacks, record_id)
+        found = await _call_sandbox(gateway, "postbacks", "GET", f"/postbacks?{urlencode({'record_id': record_id})}")
         last = {each["config_id"]: each for each in found if each["type"] == change}
         if all(each["attempts"] for each in last.values()) or time.monotonic() > ends_at:
             return [_delivery(each) for each in last.values()]
@@ -156,44 +158,23 @@ class NotASandboxError(Exception):
     """The gateway does not have the control calls of a sandbox."""
 
 
-@attrs.frozen
-class SandboxControl:
-    """The control calls of the sandbox at an address.
+async def _call_sandbox(gateway: AsyncGateway, key: str, method: str, path: str, body: Any = None) -> Any:
+    """Make a control call of a sandbox, and return the value of a key of its response.
 
-    Each method raises `NotASandboxError` if another gateway responds, or none.
+    Raises:
+        NotASandboxError: another gateway responds, or none.
     """
+    url = urlsplit(gateway.base_url)
+    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    connection = kind(url.hostname or "", url.port, timeout=_CALL_SECONDS)
 
-    base_url: str
+    def call() -> Any:
+        connection.request(method, f"{url.path}/_sandbox{path}", None if body is None else json.dumps(body))
+        return json.loads(connection.getresponse().read())[key]
 
-    def check(self) -> None:
-        """Find out whether a sandbox is there."""
-        if "calls" not in self._send("GET", "/_sandbox"):
-            raise NotASandboxError
-
-    def postbacks(self, record_id: str) -> list[dict[str, Any]]:
-        """List the postbacks about a record, newest last."""
-        found: list[dict[str, Any]]
-        found = self._send("GET", f"/_sandbox/postbacks?{urlencode({'record_id': record_id})}")["postbacks"]
-        return found
-
-    def isolate_payment(self, transaction_id: str, *, settle: bool) -> str:
-        """Move a payment to a batch of its own; return its id."""
-        batch = self._send("POST", f"/_sandbox/transactions/{transaction_id}/batch", {"settle": settle})
-        if "id" not in batch:
-            raise NotASandboxError
-        return str(batch["id"])
-
-    def _send(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        url = urlsplit(self.base_url)
-        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-        connection = kind(url.hostname or "", url.port, timeout=_CALL_SECONDS)
-        try:
-            connection.request(method, f"{url.path}{path}", None if body is None else json.dumps(body))
-            content = json.loads(connection.getresponse().read())
-        except (OSError, ValueError, http.client.HTTPException):
-            raise NotASandboxError from None
-        finally:
-            connection.close()
-        if not isinstance(content, dict):
-            raise NotASandboxError
-        return content
+    try:
+        return await anyio.to_thread.run_sync(call)
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+        raise NotASandboxError from None
+    finally:
+        connection.close()

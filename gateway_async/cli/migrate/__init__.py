@@ -8,10 +8,10 @@ import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from gateway_async._text import pluralize
-from gateway_async.cli.migrate.display import print_event, progress_bar
+from gateway_async.cli.migrate.display import progress_bar
 from gateway_async.cli.migrate.options import MigrationOptions
 from gateway_async.cli.migrate.run import MigrationRun
-from gateway_async.cli.output import ExitStatus
+from gateway_async.cli.output import ExitStatus, print_json
 from gateway_async.migration import Plan, plan_migration
 
 __all__ = ["MigrateCommand"]
@@ -50,7 +50,7 @@ class MigrateCommand(MigrationOptions):
     def _show_plan(self) -> int:
         plan = anyio.run(self._create_plan)
         self.input.check_has_rows(bool(plan.rows))
-        print_event("plan", **plan.as_json()) if self.as_json else typer.echo(str(plan))
+        print_json([{"event": "plan", **plan.as_json()}]) if self.as_json else typer.echo(str(plan))
         return ExitStatus.DONE if plan.ready == plan.rows else ExitStatus.ATTENTION
 
     async def _create_plan(self) -> Plan:

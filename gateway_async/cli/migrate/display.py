@@ -1,15 +1,13 @@
 """Display of a migration: a progress bar on a terminal, lines elsewhere, JSON for programs, a page; and the result."""
 
-import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import anyio
-import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import (
@@ -26,7 +24,7 @@ from rich.text import Text
 
 from gateway_async._text import pluralize
 from gateway_async.cli.migrate.journal import ROW_COLORS
-from gateway_async.cli.output import ExitStatus
+from gateway_async.cli.output import ExitStatus, print_json
 from gateway_async.cli.standard_streams import OutputError
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.output.live_page import LivePage
@@ -183,15 +181,19 @@ class JsonDisplay(MigrationDisplay):
         counts = {name: getattr(report, name) for name in (*COUNTS, "in_flight", "limit")}
         now = self._meter.progress
         with suppress(OutputError):  # a migration goes on; its end reports the lost output
-            print_event(
-                "progress",
-                seconds=round(report.seconds, 3),
-                **counts,
-                totals=report.totals and report.totals.as_values(),
-                waiting=report.waits_for,
-                rows_per_second=round(now.rate, 1),
-                share=None if now.share is None else round(now.share, 4),
-                eta_seconds=now.eta,
+            print_json(
+                [
+                    {
+                        "event": "progress",
+                        "seconds": round(report.seconds, 3),
+                        **counts,
+                        "totals": report.totals and report.totals.as_values(),
+                        "waiting": report.waits_for,
+                        "rows_per_second": round(now.rate, 1),
+                        "share": None if now.share is None else round(now.share, 4),
+                        "eta_seconds": now.eta,
+                    }
+                ]
             )
 
     def print(self, text: str) -> None:
@@ -234,11 +236,6 @@ def progress_bar(*columns: ProgressColumn, description: str = "") -> Iterator[Ca
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
         yield partial(progress.update, progress.add_task(description, total=None))
-
-
-def print_event(event: str, **values: Any) -> None:
-    """Print one line of JSON."""
-    typer.echo(json.dumps({"event": event, **values}, default=str))
 
 
 def format_counts(report: Report, *, running: bool = True) -> Text:

@@ -17,13 +17,20 @@ from gateway_async.cli.migrate.display import (
     create_display,
     exit_status,
     format_counts,
-    print_event,
     print_result,
     serve_live_page,
 )
 from gateway_async.cli.migrate.options import MigrationOptions, client_factory
 from gateway_async.cli.migrate.signals import Interruption
-from gateway_async.cli.output import ExitStatus, command_line, display_location, printing, warn, without_option
+from gateway_async.cli.output import (
+    ExitStatus,
+    command_line,
+    display_location,
+    print_json,
+    printing,
+    warn,
+    without_option,
+)
 from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries, limit_response_time
@@ -293,7 +300,7 @@ class MigrationRun:
             if self._options.as_json:
                 values = as_values(report, context)
                 values["resume_command"] = "" if report.complete else context.resume_command
-                print_event("end", **values, exit_status=int(status), files=dict(files), notes=notes)
+                print_json([{"event": "end", **values, "exit_status": status, "files": dict(files), "notes": notes}])
             else:
                 print_result(report, context, status, files, notes)
         return status
