@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 from typer import Option
 
-from gateway_async import AsyncGateway, AuthenticationError, GatewayError, PermissionDeniedError
+from gateway_async import AsyncGateway, GatewayError
 from gateway_async._http.proxy import Proxy
 from gateway_async._text import pluralize
 from gateway_async.cli.command import AsJson
@@ -120,15 +120,9 @@ async def _gateway_findings(gateway: AsyncGateway) -> AsyncIterator[_Finding]:
 
 
 async def _check_credentials(gateway: AsyncGateway) -> _Finding:
-    try:
-        await gateway.contacts.list().first()
-    except PermissionDeniedError:
-        return _Finding("credentials", "ok", "accepted, but this user may not list contacts")
-    except AuthenticationError as error:
-        return _Finding("credentials", "failed", str(error))
-    except GatewayError as error:
-        return _Finding("credentials", "failed", f"unknown: {error}")
-    return _Finding("credentials", "ok", "accepted")
+    found = await gateway.check(timeout=_PROBE_SECONDS)
+    problem = found.credentials_problem or (found.gateway_problem and f"unknown: {found.gateway_problem}")
+    return _Finding("credentials", "failed" if problem else "ok", problem or "accepted")
 
 
 async def _check_location(gateway: AsyncGateway) -> _Finding:

@@ -183,10 +183,8 @@ class ListenCommand:
         async with _until_signal(), AsyncExitStack() as stack:
             if forwarder:
                 stack.push_async_callback(_stop_forwarding, forwarder)
-            listener = Listener(_print_requests(receiver, display, forwarder), self.host, self.port)
-            await listener.bind()
-            stack.push_async_callback(listener.close)
-            await listener.open()
+            app = _print_requests(receiver, display, forwarder)
+            listener = await stack.enter_async_context(Listener(app, self.host, self.port))
             if configs:
                 new = [attrs.evolve(config, url=self.url or f"{listener.url}/") for config in configs]
                 await stack.enter_async_context(create_configs(new))

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from gateway_async.cli.migrate.display import BarDisplay, JsonDisplay, LineDisplay, ProgressMeter, exit_status
+from gateway_async.cli.migrate.display import MigrationDisplay, ProgressMeter, exit_status
 from gateway_async.migration import Report
 
 
@@ -36,7 +36,7 @@ def test_remaining_time() -> None:
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
     """Elsewhere than on a terminal, lines come every five seconds, with what it waits for."""
     output = io.StringIO()
-    display = LineDisplay(ProgressMeter(lambda: 0.5), Console(file=output, width=200))
+    display = MigrationDisplay(ProgressMeter(lambda: 0.5), Console(file=output, width=200), as_json=False)
     for tenth in range(120):
         display.show(Report(stored=tenth, seconds=tenth / 10, limit=64, in_flight=9, waits_for="room on the disk"))
     first, second = output.getvalue().splitlines()
@@ -50,7 +50,7 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_events(capsys: pytest.CaptureFixture[str]) -> None:
     """Events come every second on standard output, one object a line, without what is said to people."""
-    display = JsonDisplay(ProgressMeter(lambda: None))
+    display = MigrationDisplay(ProgressMeter(lambda: None), Console(stderr=True), as_json=True)
     for tenth in range(25):
         display.show(Report(stored=tenth, seconds=tenth / 10))
     display.print("Finishing")
@@ -64,7 +64,8 @@ def test_events(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bar() -> None:
     """With share, rate, counts and calls, drawn in place and taken away at the end."""
     output = io.StringIO()
-    display = BarDisplay(ProgressMeter(lambda: 0.5), Console(file=output, force_terminal=True, width=100, height=20))
+    console = Console(file=output, force_terminal=True, width=100, height=20)
+    display = MigrationDisplay(ProgressMeter(lambda: 0.5), console, as_json=False)
     display.print("Finishing the calls in progress")
     display.show(Report(stored=1234, rejected=5, seconds=10.0, limit=64, in_flight=60, failed_attempts=7))
     display.close()

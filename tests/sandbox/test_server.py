@@ -176,13 +176,8 @@ async def test_cancelled_wait() -> None:
             pass
         disconnected.set()
 
-    listener = Listener(wait_for_disconnect, "127.0.0.1", 0)
-    await listener.bind()
-    await listener.open()
-    waiting = asyncio.create_task(listener.wait_until_idle())
-    try:
+    async with Listener(wait_for_disconnect, "127.0.0.1", 0) as listener:
+        waiting = asyncio.create_task(listener.wait_until_idle())
         await asyncio.wait_for(requested.wait(), PATIENCE)
         waiting.cancel()
         await asyncio.wait_for(disconnected.wait(), PATIENCE)
-    finally:
-        await listener.close()

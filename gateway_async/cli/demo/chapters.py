@@ -230,8 +230,8 @@ async def receive_postbacks(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbo
             postback.record.status_id,
         )
 
-    async with _serve(receiver) as url:
-        await _ask_for_postbacks(gateway, sandbox, url)
+    async with Listener(receiver.asgi, "127.0.0.1", 0) as listener:
+        await _ask_for_postbacks(gateway, sandbox, f"{listener.url}/")
         sale = TransactionCreate(action="sale", account_vault_id=card.id, transaction_amount="7.50")
         payment = await gateway.transactions.create(sale)
         with anyio.fail_after(_POSTBACK_SECONDS):
@@ -314,18 +314,6 @@ async def migrate(demo: "Demo", gateway: AsyncGateway, sandbox: Sandbox) -> None
     demo.check(f"{report.stored:,} cards are stored, {demo.result}", report.stored == _CARDS)
     demo.check(f"run again, {again.skipped:,} are skipped", (again.stored, again.skipped) == (0, _CARDS))
     demo.check("the gateway's ledger says that each was stored once", times == {1})
-
-
-@asynccontextmanager
-async def _serve(receiver: PostbackReceiver) -> AsyncIterator[str]:
-    """Serve a receiver on a free port, and yield its address."""
-    listener = Listener(receiver.asgi, "127.0.0.1", 0)
-    await listener.bind()
-    await listener.open()
-    try:
-        yield f"{listener.url}/"
-    finally:
-        await listener.close()
 
 
 async def _ask_for_postbacks(gateway: AsyncGateway, sandbox: Sandbox, url: str) -> None:

@@ -1,7 +1,5 @@
 """Display of a migration: a progress bar on a terminal, lines elsewhere, JSON for programs, a page; and the result."""
 
-import sys
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -45,6 +43,8 @@ _HOST: Final = "127.0.0.1"
 _LAST_UPDATE_SECONDS: Final = 2.0
 """Time for open pages to show the end."""
 
+_OBJECT_SECONDS: Final = 1.0
+_LINE_SECONDS: Final = 5.0
 _RATE_SECONDS: Final = 5.0
 _ETA_SECONDS: Final = 30.0
 _MAX_REASONS: Final = 10
@@ -89,116 +89,73 @@ class ProgressMeter:
         self.progress = RunProgress(rate=rate, share=share, eta=eta)
 
 
-class MigrationDisplay(ABC):
-    """Shows a migration while it runs.
+class MigrationDisplay:
+    """Shows a migration while it runs: a bar on a terminal, lines elsewhere, or JSON.
 
-    Attributes:
-        every: seconds between two displays.
-        first: seconds until the first one.
+    Args:
+        meter: measures the rate and the remaining time.
+        as_json: whether to print objects on standard output, for programs.
+        console: where people see the bar or the lines.
     """
 
-    every = first = 0.0
-
-    def __init__(self, meter: ProgressMeter) -> None:
+    def __init__(self, meter: ProgressMeter, console: Console, *, as_json: bool) -> None:
         self._meter = meter
-        self._next = self.first
+        self._console = console
+        self._message = ""
+        self._live: Live | None = None
+        if as_json:
+            self._draw, self._every, self._next = self._print_object, _OBJECT_SECONDS, 0.0
+        elif console.is_interactive:
+            self._draw, self._every, self._next = self._update_bar, 0.0, 0.0
+            self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
+            self._live.start()
+        else:
+            self._draw, self._every, self._next = self._print_line, _LINE_SECONDS, _LINE_SECONDS
 
     def show(self, report: Report) -> None:
         """Show the current state, if it is time; called often."""
         self._meter.update(report)
         if report.seconds >= self._next:
-            self._next = report.seconds + self.every
+            self._next = report.seconds + self._every
             self._draw(report)
 
-    @abstractmethod
-    def _draw(self, report: Report) -> None: ...
-
-    @abstractmethod
     def print(self, text: str) -> None:
-        """Show a message."""
-
-    def close(self) -> None:  # noqa: B027  most have nothing to restore
-        """Restore the terminal, if it was changed."""
-
-
-def create_display(meter: ProgressMeter, *, as_json: bool) -> MigrationDisplay:
-    """Choose the display that fits the output: a bar, lines or JSON."""
-    if as_json:
-        return JsonDisplay(meter)
-    console = Console(stderr=True)
-    return BarDisplay(meter, console) if console.is_interactive else LineDisplay(meter, console)
-
-
-class BarDisplay(MigrationDisplay):
-    """A progress bar with the counts under it, redrawn in place."""
-
-    def __init__(self, meter: ProgressMeter, console: Console) -> None:
-        super().__init__(meter)
-        self._message = ""
-        self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
-        self._live.start()
-
-    def _draw(self, report: Report) -> None:
-        remark = self._message or (f"waiting: {report.waits_for}" if report.waits_for else "")
-        self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
-
-    def print(self, text: str) -> None:
-        """Show a message under the counts from now on."""
+        """Show a message to people: from now on under the bar, or as a line."""
         self._message = text
+        if not self._live:
+            self._console.print(Text(text), soft_wrap=True)
 
     def close(self) -> None:
         """Remove the bar."""
-        self._live.stop()
+        if self._live:
+            self._live.stop()
 
+    def _update_bar(self, report: Report) -> None:
+        remark = self._message or (f"waiting: {report.waits_for}" if report.waits_for else "")
+        if self._live:
+            self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
 
-class LineDisplay(MigrationDisplay):
-    """Prints a line every few seconds: share, rate, remaining time and counts."""
-
-    every = first = 5.0
-
-    def __init__(self, meter: ProgressMeter, console: Console) -> None:
-        super().__init__(meter)
-        self._console = console
-
-    def _draw(self, report: Report) -> None:
+    def _print_line(self, report: Report) -> None:
         now = self._meter.progress
         parts = ["" if now.share is None else f"{now.share:4.0%}", f"{now.rate:,.0f} rows/s"]
         figures = "  ".join(filter(None, [*parts, "" if now.eta is None else f"{duration(now.eta)} left"]))
         waiting = f", waiting: {report.waits_for}" if report.waits_for else ""
         self.print(f"{figures}: {format_counts(report).plain}{waiting}")
 
-    def print(self, text: str) -> None:
-        """Print a message."""
-        self._console.print(Text(text), soft_wrap=True)
-
-
-class JsonDisplay(MigrationDisplay):
-    """Prints one JSON object every second on standard output."""
-
-    every = 1.0
-
-    def _draw(self, report: Report) -> None:
-        counts = {name: getattr(report, name) for name in (*COUNTS, "in_flight", "limit")}
+    def _print_object(self, report: Report) -> None:
         now = self._meter.progress
+        values = {
+            "event": "progress",
+            "seconds": round(report.seconds, 3),
+            **{name: getattr(report, name) for name in (*COUNTS, "in_flight", "limit")},
+            "totals": report.totals and report.totals.as_values(),
+            "waiting": report.waits_for,
+            "rows_per_second": round(now.rate, 1),
+            "share": None if now.share is None else round(now.share, 4),
+            "eta_seconds": now.eta,
+        }
         with suppress(OutputError):  # a migration goes on; its end reports the lost output
-            print_json(
-                [
-                    {
-                        "event": "progress",
-                        "seconds": round(report.seconds, 3),
-                        **counts,
-                        "totals": report.totals and report.totals.as_values(),
-                        "waiting": report.waits_for,
-                        "rows_per_second": round(now.rate, 1),
-                        "share": None if now.share is None else round(now.share, 4),
-                        "eta_seconds": now.eta,
-                    }
-                ]
-            )
-
-    def print(self, text: str) -> None:
-        """Print a message on standard error, for people."""
-        sys.stderr.write(f"{text}\n")
+            print_json([values])
 
 
 @asynccontextmanager

@@ -11,10 +11,11 @@ from typing import Any, Final
 import anyio
 import attrs
 import typer
+from rich.console import Console
 
 from gateway_async.cli.migrate.display import (
+    MigrationDisplay,
     ProgressMeter,
-    create_display,
     exit_status,
     format_counts,
     print_result,
@@ -59,7 +60,7 @@ class MigrationRun:
         self._options = options
         self._rows = options.input.rows()
         self._meter = ProgressMeter(self._share)
-        self._display = create_display(self._meter, as_json=options.as_json)
+        self._display = MigrationDisplay(self._meter, Console(stderr=True), as_json=options.as_json)
         self._interruption = Interruption(self._display.print)
         self._stopped_by_limit = False
         self._reasons = Reasons()

@@ -7,7 +7,7 @@ body.
 
 import asyncio
 import logging
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
@@ -148,6 +148,20 @@ class Listener:
         self.host, self.port = host, port
         self._server: asyncio.Server
         self._resuming: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Bind the port and accept connections.
+
+        Raises:
+            OSError: The port is taken.
+        """
+        await self.bind()
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop serving."""
+        await self.close()
 
     @property
     def url(self) -> str:
