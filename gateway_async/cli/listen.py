@@ -72,6 +72,7 @@ class ListenDisplay:
         except OutputError as error:
             if not self.lost.done():
                 self.lost.set_exception(error)
+                self.lost.exception()  # otherwise asyncio logs it if nothing waits for it yet
             raise
 
 

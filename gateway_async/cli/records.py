@@ -16,6 +16,7 @@ import typer
 from typer import Argument, Option
 
 from gateway_async import ApiId, AsyncGateway, SqliteLedger
+from gateway_async._wire.fields import fields_of
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async.cli.command import Group, help_of, make_command
 from gateway_async.cli.output import ExitStatus, printing
@@ -30,6 +31,8 @@ _OWN: Final = "me"
 _PAGE_SIZE: Final = 1000
 _FIELD: Final = "field_"
 """The prefix of the attributes for the fields of a resource, which may have the names of other options."""
+_TIMES_HELP: Final = "A range of times: TODAY, LAST_30_DAYS, 2026-01-01..2026-02-01."
+
 
 OneLineOption = Annotated[bool, Option("--json", help="Print a record in one line of JSON, also on a terminal.")]
 ExpandOption = Annotated[
@@ -44,11 +47,6 @@ class _RecordCommand:
     resource: ClassVar[str]
     panel: ClassVar[str] = "Fields"
     """The heading of the fields in the help."""
-
-    @classmethod
-    def help_of_fields(cls, resource: str) -> Mapping[str, str]:  # noqa: ARG003  for subclasses
-        """Return the fields of a resource that are options, each with its help."""
-        return {}
 
     @property
     def given(self) -> dict[str, str]:
@@ -116,13 +114,6 @@ class _RequestBody(_RecordCommand):
         kinds: tuple[type[Request], ...] = getattr(_spec_of(resource), f"{_verb(cls)}s")
         return kinds
 
-    @classmethod
-    def help_of_fields(cls, resource: str) -> Mapping[str, str]:
-        """Return the fields of all classes of the request; those that every class requires are marked."""
-        kinds = cls.requests(resource)
-        required = set[str].intersection(*({*required_names(kind)} for kind in kinds))
-        return {name: "Required." if name in required else "" for name in names_of(kinds)}
-
     def write(self, method: str, done: str, *values: Any) -> None:
         """Send the request, and print the record. A declined payment has an exit status of its own."""
         name = _spec_of(self.resource).name
@@ -176,16 +167,6 @@ class ListCommand(_RecordCommand):
         list[str] | None,
         Option("--filter", metavar="NAME=VALUE", help="Filter by a field that is not listed below. Repeatable."),
     ] = None
-
-    @classmethod
-    def help_of_fields(cls, resource: str) -> Mapping[str, str]:
-        """Return the fields of the record."""
-        times = "A range of times: TODAY, LAST_30_DAYS, 2026-01-01..2026-02-01."
-        return {
-            name: times if name.endswith("_ts") else ""
-            for name in attrs.fields_dict(_spec_of(resource).record)
-            if name != "extra"
-        }
 
     def run(self) -> None:
         """List the records, and print each as it arrives."""
@@ -276,12 +257,24 @@ class VerbGroup(Group):
         kind, resource = self._kind, name.replace("-", "_")
         fields = {
             f"{_FIELD}{field}": attrs.field(type=_field_option(field, kind.panel, help_text), default=None)
-            for field, help_text in kind.help_of_fields(resource).items()
+            for field, help_text in _help_of_fields(kind, resource).items()
         }
         settings: Any = {"frozen": True, "kw_only": True, "slots": False, "repr": False}
         of_resource: Any = attrs.make_class(kind.__name__, fields, (kind,), {"resource": resource}, **settings)
         method = help_of(getattr(RESOURCES[resource], _verb(kind))).partition("\n")[0]
         return make_command(resource, of_resource, f"{method}\n\n{help_of(kind)}")
+
+
+def _help_of_fields(kind: type[_RecordCommand], resource: str) -> Mapping[str, str]:
+    """The fields of the requests or of the listed record, each with its help."""
+    if issubclass(kind, _RequestBody):
+        requests = kind.requests(resource)
+        required = set[str].intersection(*({*required_names(request)} for request in requests))
+        return {name: "Required." if name in required else "" for name in names_of(requests)}
+    if issubclass(kind, ListCommand):
+        names = fields_of(_spec_of(resource).record)
+        return {name: _TIMES_HELP if name.endswith("_ts") else "" for name in names}
+    return {}
 
 
 def _field_option(name: str, panel: str, help_text: str) -> Any:
