@@ -218,9 +218,9 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("none.csv",), "FILE: none.csv does not exist"),
+        (("none.csv",), "source: none.csv: No such file or directory"),
         ((".",), "FILE: . is not a file (expected - for a pipe to standard input)"),
-        (("-",), "--format: required with standard input"),
+        (("-",), "format: not given and not clear from the file name"),
         (("cards.csv",), "'Card No': not a field of an account vault"),
         (("cards.csv",), "(expected --map 'Card No=FIELD' or --ignore 'Card No'"),
         (("cards.csv",), "gateway-async migrate fields lists the fields"),

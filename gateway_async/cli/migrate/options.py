@@ -113,17 +113,13 @@ class InputOptions:
         """Choose the input at a path; `-` is standard input.
 
         Raises:
-            BadParameter: the file does not exist, or an option has the wrong form.
+            BadParameter: it is an address or a folder, or an option has the wrong form.
             InvalidRequestError: a column is mapped to a field that the contract does not have.
         """
         if is_address(location):
             raise typer.BadParameter("FILE: must be a file, not an address")
-        if location != "-" and not Path(location).exists():
-            raise typer.BadParameter(f"FILE: {location} does not exist")
-        if location != "-" and not Path(location).is_file():
+        if Path(location).exists() and not Path(location).is_file():
             raise typer.BadParameter(f"FILE: {location} is not a file (expected - for a pipe to standard input)")
-        if location == "-" and self.format is None:
-            raise typer.BadParameter("--format: required with standard input")
         given = {
             "format": self.format,
             "encoding": self.encoding,
@@ -261,7 +257,7 @@ class MigrationOptions(InputOptions):
         """Reject options that contradict each other, and files that cannot be used, before anything is sent.
 
         Raises:
-            BadParameter: the input does not exist, or an option has the wrong form.
+            BadParameter: the input is not a file, or an option has the wrong form.
             InvalidRequestError: an option is wrong, or two options contradict each other.
         """
         source, window = self.input.path, self.limits.window
@@ -308,8 +304,6 @@ class MigrationOptions(InputOptions):
             raise InvalidRequestError(
                 "dask: --journal and --name required (expected --journal postgresql://… that all workers can reach)"
             )
-        if self.rate and not self.redis:
-            raise InvalidRequestError("rate: --redis required with --dask")
 
 
 def default_journal(input_path: Path | None) -> str:
