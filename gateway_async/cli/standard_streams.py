@@ -29,30 +29,23 @@ class OutputError(Exception):
 
 
 class _Stream(io.FileIO):
-    """A stream whose writes are complete also if its file does not block."""
+    """A stream whose writes are complete also if its file does not block.
 
-    def write(self, content: Any) -> int:
-        while (written := super().write(content)) is None:
-            select.select((), (self,), ())
-        return written
+    Output that cannot be written raises `OutputError`. Messages that cannot be written are dropped: the exit status
+    still says how the command ended.
+    """
 
+    is_output = True
 
-class _Output(_Stream):
     def write(self, content: Any) -> int:
         try:
-            return super().write(content)
+            while (written := super().write(content)) is None:
+                select.select((), (self,), ())
         except OSError as error:
-            raise OutputError(error) from None
-
-
-class _Errors(_Stream):
-    """Messages that cannot be written are dropped. The exit status still says how the command ended."""
-
-    def write(self, content: Any) -> int:
-        try:
-            return super().write(content)
-        except OSError:
+            if self.is_output:
+                raise OutputError(error) from None
             return memoryview(content).nbytes
+        return written
 
 
 def guard_streams() -> None:
@@ -67,8 +60,8 @@ def guard_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDONLY)  # the lowest free number; what is written to it fails
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = _guarded(sys.stdout, _Output, _OUTPUT)
-    sys.stderr = _guarded(sys.stderr, _Errors, _ERRORS)
+    sys.stdout = _guarded(sys.stdout, _OUTPUT)
+    sys.stderr = _guarded(sys.stderr, _ERRORS)
 
 
 def flush_output() -> None:
@@ -87,15 +80,18 @@ def discard_output() -> None:
     os.close(nowhere)
 
 
-def _guarded(stream: Any, kind: type[_Stream], number: int) -> Any:
+def _guarded(stream: Any, number: int) -> Any:
+    is_output = number == _OUTPUT
     if stream is not None:
         if not isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):
             stream.reconfigure(errors="replace")  # it is in memory, or a console of Windows
             return stream
         stream.flush()
         number = stream.fileno()
+    file = _Stream(number, "w", closefd=False)
+    file.is_output = is_output
     return io.TextIOWrapper(
-        io.BufferedWriter(kind(number, "w", closefd=False)),
+        io.BufferedWriter(file),
         encoding=getattr(stream, "encoding", "utf-8"),
         errors="replace",
         line_buffering=getattr(stream, "line_buffering", False),

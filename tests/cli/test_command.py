@@ -11,6 +11,7 @@ import pytest
 from typer.main import get_command
 
 from gateway_async.cli.app import COMMANDS, app
+from gateway_async.cli.trigger import EVENTS
 from tests.support.in_process import run
 from tests.support.processes import run_python
 
@@ -88,7 +89,44 @@ MESSAGES = {
     ("sandbox", "extra"): "Got unexpected extra argument(s) (extra)",
     ("ledger",): "Missing argument 'FILE'.",
     ("inbox", "none.db"): "FILE: none.db does not exist",
+    ("ledger", "none.db", "--resolve", "a"): "--resolve and --as: use both or neither (expected --as done|not_made)",
+    ("ledger", "none.db", "--as", "done"): "--resolve and --as: use both or neither (expected --as done|not_made)",
+    (
+        "ledger",
+        "none.db",
+        "--resolve",
+        "a",
+        "--as",
+        "x",
+    ): "Invalid value for '--as': 'x' is not one of 'done', 'not-made'.",
+    ("ledger", "none.db", "--resolve", "a", "--as", "done", "--recover"): (
+        "--recover, --resolve, --reconcile and --all: only one of them can be used"
+    ),
+    ("ledger", "none.db", "--reconcile", "yesterday"): (
+        "--reconcile: not a time (expected 2026-01-01 or 2026-01-01T12:00)"
+    ),
+    ("ledger", "none.db", "--reconcile", "2020-01-01"): (
+        "--reconcile: too early (expected within --keep-days, 30 days)"
+    ),
+    ("ledger", "none.db", "--until", "2026-01-01"): "--until: needs --reconcile",
+    ("inbox", "none.db", "--dead", "--replay-dead"): (
+        "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"
+    ),
     ("listen", "--username", "shop"): "--username and --password: use both or neither",
+    ("listen", "--username", "a:b", "--password", "c"): "username: must not contain a colon in Basic authorization",
+    ("listen", "--resource", "contact"): "--resource, --product-transaction-id, --url: need --create-configs",
+    ("listen", "--create-configs"): (
+        "--product-transaction-id: required for transaction and transactionbatch "
+        "(not for --resource contact --resource accountvault)"
+    ),
+    ("listen", "--create-configs", "--resource", "contact"): (
+        "--url: required, because api.example.test cannot reach 127.0.0.1"
+    ),
+    (
+        "trigger",
+        "contact.sell",
+    ): f"Invalid value for 'EVENT': 'contact.sell' is not one of {', '.join(map(repr, EVENTS))}.",
+    ("migrate", "cards.csv", "--plan", "--serve", "0"): "serve: not allowed with --plan",
     ("get", "contact", "1"): "No such command 'contact'. Did you mean 'contacts'?",
     ("check",): "GATEWAY_BASE_URL: is not set in the environment",
     ("list", "contacts", "--sort", "-"): "GATEWAY_BASE_URL: is not set in the environment",
@@ -98,8 +136,8 @@ MESSAGES = {
 
 @pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
 def test_usage_messages(arguments: tuple[str, ...]) -> None:
-    """Each is one line: Typer's own text, or ours about options that contradict each other."""
-    ended = run(*arguments)
+    """Each is one line: Typer's own text, or ours about options that contradict each other. Nothing is sent."""
+    ended = run(*arguments, **({"GATEWAY_BASE_URL": "https://api.example.test"} if arguments[0] == "listen" else {}))
     message, *rest = ended.stderr.splitlines()
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message == f"gateway-async: {MESSAGES[arguments]}"
@@ -118,7 +156,14 @@ STORES = {
 
 
 @pytest.mark.parametrize(
-    "address", ["postgresql://u:planted@h:abc/db", "postgres://h:99999/db", "postgresql://[::1/db"]
+    "address",
+    [
+        "postgresql://u:planted@h:abc/db",
+        "postgres://h:99999/db",
+        "postgresql://[::1/db",
+        "postgresql+asyncpg://u:planted@h/db",
+        "postgresql:u:planted@h/db",
+    ],
 )
 @pytest.mark.parametrize("arguments", STORES, ids=" ".join)
 def test_an_invalid_address(tmp_path: Path, arguments: tuple[str, ...], address: str) -> None:

@@ -270,12 +270,6 @@ def test_trigger_changes_nothing_at_another_gateway(environment: dict[str, str])
         assert program.received.empty()
 
 
-def test_trigger_of_an_unknown_event() -> None:
-    ended = in_process.run("trigger", "transaction.delete")
-    assert ended.returncode == 2
-    assert "gateway-async: EVENT: unknown (expected transaction.create, " in ended.stderr
-
-
 @pytest.mark.asyncio
 async def test_other_container(
     listen: Listen, sandbox: Sandbox, gateway: AsyncGateway, environment: dict[str, str], tmp_path: Path

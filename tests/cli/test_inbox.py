@@ -114,12 +114,6 @@ def test_invalid_files(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
-def test_two_questions_at_once_are_wrong_usage(path: Path) -> None:
-    ended = run("inbox", str(path), "--dead", "--replay-dead")
-    assert ended.returncode == 2
-    assert "only one of" in ended.stderr
-
-
 @postgres_only
 def test_an_inbox_in_postgresql_is_listed_and_replayed_like_a_file(table: str) -> None:
     ended = run("inbox", POSTGRES, "--table", table, "--json")

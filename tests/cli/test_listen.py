@@ -17,7 +17,7 @@ from gateway_async._wire.postback import postback_of
 from gateway_async.cli.postback_format import postback_event, refusal_event
 from gateway_async.postbacks import Postback
 from gateway_async.sandbox import Sandbox
-from tests.support.processes import Listen, Start, run
+from tests.support.processes import Listen, Start
 from tests.support.waiting import PATIENCE
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -130,24 +130,6 @@ def test_remaining_config(listen: Listen) -> None:
     code, output, errors = process.stop()
     assert (code, output) == (0, "")
     assert re.fullmatch(r"gateway-async: cannot delete the postback config \w+: .+\n", errors)
-
-
-WRONG = {
-    "products": (["--create-configs"], "--product-transaction-id: required"),
-    "alone": (["--resource", "contact"], "need --create-configs"),
-    "half": (["--username", "shop"], "use both or neither"),
-    "colon": (["--username", "a:b", "--password", "c"], "colon"),
-    "elsewhere": (["--create-configs", "--resource", "contact"], "--url: required"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_usage(name: str) -> None:
-    """Options that conflict are named, with status 2, before a port is opened."""
-    options, reason = WRONG[name]
-    ended = run("listen", "--port", "0", *options, GATEWAY_BASE_URL="https://api.example.test", COLUMNS="200")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert reason in ended.stderr
 
 
 LINES: dict[str, tuple[dict[str, object], str]] = {

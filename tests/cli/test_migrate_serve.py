@@ -74,9 +74,3 @@ def test_a_port_that_is_taken_is_wrong_usage(sandbox: Sandbox, environment: dict
     assert ended.returncode == 2
     assert f"serve: port {port} of 127.0.0.1 cannot be used" in ended.stderr
     assert sandbox.ledger()["stored"] == {}
-
-
-def test_plan(tmp_path: Path) -> None:
-    """A plan is over before anyone could open a page."""
-    ended = run("migrate", write(tmp_path), "--plan", "--serve", "0")
-    assert (ended.returncode, "serve: not allowed with --plan" in ended.stderr) == (2, True)

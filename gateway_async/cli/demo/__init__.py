@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import attrs
 from rich.console import Console
 
+from gateway_async._text import first_error
 from gateway_async.cli.command import AsJson
 from gateway_async.cli.demo import chapters
 from gateway_async.cli.demo.display import Chapter, Display
@@ -46,7 +47,8 @@ class DemoCommand:
             raise
         except Exception as error:  # noqa: BLE001  any error is reported with its chapter
             title = demo.chapters[-1].title
-            fail(f"the demo failed in chapter {len(demo.chapters)}, {title!r}: {_first_message(error)}")
+            cause = first_error(error)
+            fail(f"the demo failed in chapter {len(demo.chapters)}, {title!r}: {str(cause) or repr(cause)}")
         command = command_name()
         advice = {
             f"{command} sandbox": "serves such a gateway for a program of your own",
@@ -164,8 +166,3 @@ class Demo:
             self._display.stop_waiting()
         chapter.result, chapter.seconds = self.result, perf_counter() - began
         self._on_end(len(self.chapters), chapter)
-
-
-def _first_message(error: Exception) -> str:
-    """Return the message of the first error in an exception group."""
-    return _first_message(error.exceptions[0]) if isinstance(error, ExceptionGroup) else str(error) or repr(error)
