@@ -67,12 +67,22 @@ def test_wrong_usage_shows_no_secret(arguments: tuple[str, ...]) -> None:
     assert [secret for secret in (CARD, "7391", PASSWORD) if secret in ended.stderr + ended.stdout] == []
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("get", "contacts", "-h"), ("migrate", "verify", "-h")])
+HELP = {
+    ("--help",): "migrate verify",
+    ("-h",): "- 4: the outcome of a write is unknown",
+    ("get", "contacts", "-h"): "--api-id",
+    ("migrate", "-h"): "- 130, 143: stopped by Ctrl-C, by SIGTERM",
+    ("migrate", "verify", "-h"): "--sample",
+}
+
+
+@pytest.mark.parametrize("arguments", HELP, ids=" ".join)
 def test_help(arguments: tuple[str, ...]) -> None:
-    """`-h` is `--help`; `test_terminal.py` has that of every command."""
+    """`-h` is `--help`, with exit statuses and options; `test_terminal.py` has that of every command."""
     ended = run(*arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "Usage: gateway-async" in ended.stdout
+    assert ended.stdout.startswith("Usage: gateway-async")
+    assert HELP[arguments] in ended.stdout
 
 
 MESSAGES = {

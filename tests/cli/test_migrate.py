@@ -195,6 +195,7 @@ def test_equal_figures(environment: dict[str, str], tmp_path: Path) -> None:
     ]  # fmt: skip
     rows = events(migrate({}, "journal", tmp_path / "cards.journal", "--json"))
     assert Counter(row["state"] for row in rows) == {"stored": 3, "rejected": 5, "repeated": 2}
+    assert ("c1", "stored", card(1)[-4:]) in [(row["key"], row["state"], row["last_four"]) for row in rows]
     listed = migrate({}, "journal", tmp_path / "cards.journal", "--state", "repeated")
     assert "c0\t5\t" in listed.stdout
     assert "key: line 3 has the same key" in listed.stdout
@@ -220,7 +221,7 @@ ON_DASK = ("--dask", "tcp://127.0.0.1:1", "--journal", "postgresql://127.0.0.1/c
     [
         (("none.csv",), "source: none.csv: No such file or directory"),
         ((".",), "FILE: . is not a file (expected - for a pipe to standard input)"),
-        (("-",), "format: not given and not clear from the file name"),
+        (("-", "--plan"), "format: not given and not clear from the file name"),
         (("cards.csv",), "'Card No': not a field of an account vault"),
         (("cards.csv",), "(expected --map 'Card No=FIELD' or --ignore 'Card No'"),
         (("cards.csv",), "gateway-async migrate fields lists the fields"),
@@ -528,8 +529,10 @@ def test_verify(environment: dict[str, str], tmp_path: Path) -> None:
     assert "not stored" in with_input.stdout
     (result,) = events(migrate(environment, "verify", file, *MAPPED, "--sample", "4", "--json"))
     assert (result["checked"], result["not_stored"], result["good"]) == (4, 1, False)
-    missing = migrate(environment, "verify", "--journal", tmp_path / "none.journal")
-    assert (missing.returncode, "none.journal does not exist" in said(missing)) == (2, True)
+    for command in (("verify", "--journal"), ("journal",)):
+        missing = migrate(environment, *command, tmp_path / "none.journal")
+        assert (missing.returncode, "none.journal does not exist" in said(missing)) == (2, True)
+    assert not (tmp_path / "none.journal").exists()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -570,37 +573,6 @@ def test_unreadable_vaults(sandbox: Sandbox, environment: dict[str, str], tmp_pa
     gone = migrate(environment, "verify", file, *MAPPED)
     assert gone.returncode == 1
     assert "Stopped before the end: 100 accounts in a row could not be read" in gone.stdout
-
-
-def test_journal(environment: dict[str, str], tmp_path: Path) -> None:
-    """Counts by state, the rows of one, JSON for all; looking makes no journal."""
-    migrate(environment, write(tmp_path / "cards.csv", 6, wrong=2), *MAPPED)
-    place = tmp_path / "cards.journal"
-    counted = migrate({}, "journal", place)
-    assert counted.returncode == 0
-    assert ["stored", "4"] in [line.split() for line in counted.stdout.splitlines()]
-    listed = migrate({}, "journal", place, "--state", "rejected")
-    assert "exp_date" in listed.stdout
-    assert "c3" not in listed.stdout
-    rows = events(migrate({}, "journal", place, "--json"))
-    assert sorted((row["key"], row["state"], row["last_four"]) for row in rows)[2] == ("c2", "stored", card(2)[-4:])
-    none = migrate({}, "journal", tmp_path / "none.journal")
-    assert (none.returncode, (tmp_path / "none.journal").exists()) == (2, False)
-
-
-def test_help() -> None:
-    """The migration's own options, its exit statuses, and the two other commands."""
-    ended = migrate_apart({}, "--help")
-    assert ended.returncode == 0
-    for shown in (
-        "gateway-async migrate [OPTIONS]",
-        "--rejects",
-        "--window",
-        "migrate verify",
-        "migrate journal",
-        "143",
-    ):
-        assert shown in " ".join(ended.stdout.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(("concurrency", "connections"), [(64, 100), (256, 256)])
