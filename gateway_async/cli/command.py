@@ -58,7 +58,10 @@ def parse_time(text: str) -> datetime:
     Raises:
         ValueError: it is not a time in ISO 8601.
     """
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

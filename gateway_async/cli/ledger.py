@@ -108,15 +108,18 @@ class LedgerCommand:
         ),
     ] = None
     since: Annotated[
-        str | None,
+        datetime | None,
         Option(
             "--reconcile",
             metavar="SINCE",
+            parser=parse_time,
             help="Compare the payments since a time (2026-01-01 or 2026-01-01T12:00, in UTC) with the gateway's, and "
             "list the discrepancies. Reads the GATEWAY_* variables.",
         ),
     ] = None
-    until: Annotated[str | None, Option(metavar="TIME", help="End of the period of --reconcile, in UTC.")] = None
+    until: Annotated[
+        datetime | None, Option(metavar="TIME", parser=parse_time, help="End of the period of --reconcile, in UTC.")
+    ] = None
     keep_days: Annotated[
         float, Option(min=0, metavar="DAYS", help="Days for which your program keeps resolved calls.")
     ] = 30.0
@@ -131,8 +134,11 @@ class LedgerCommand:
             raise BadParameter(f"--resolve and --as: use both or neither (expected --as {_RESOLUTIONS})")
         if self.since is None and self.until is not None:
             raise BadParameter("--until: needs --reconcile")
+        if self.since is not None and datetime.now(UTC) - self.since > timedelta(days=self.keep_days):
+            kept = f"{self.keep_days:g} {pluralize(self.keep_days, 'day')}"
+            raise BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
         if self.since is not None:
-            self._print_reconciliation(self._operate(partial(_reconcile, *self._period(self.since))))
+            self._print_reconciliation(self._operate(partial(_reconcile, self.since, self.until)))
         else:
             self._print_calls(self._operate(self._operation))
 
@@ -152,13 +158,6 @@ class LedgerCommand:
                 return await operation(ledger)
 
         return anyio.run(run)
-
-    def _period(self, since: str) -> tuple[datetime, datetime | None]:
-        begin, end = _moment("--reconcile", since), None if self.until is None else _moment("--until", self.until)
-        if datetime.now(UTC) - begin > timedelta(days=self.keep_days):
-            kept = f"{self.keep_days:g} {pluralize(self.keep_days, 'day')}"
-            raise BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
-        return begin, end
 
     def _print_calls(self, rows: list[TableRow]) -> None:
         columns = {**_CALL_COLUMNS, "reason": "error"} if self.recover else _CALL_COLUMNS
@@ -227,13 +226,6 @@ async def _recover(wait: float | None, ledger: AnyLedger) -> list[TableRow]:
 async def _reconcile(since: datetime, until: datetime | None, ledger: AnyLedger) -> Reconciliation:
     async with AsyncGateway.from_env(ledger=ledger) as gateway:
         return await gateway.reconcile(since, until)
-
-
-def _moment(option: str, text: str) -> datetime:
-    try:
-        return parse_time(text)
-    except ValueError:
-        raise BadParameter(f"{option}: not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
 
 
 def _describe(rows: list[TableRow]) -> str:

@@ -113,7 +113,7 @@ MESSAGES = {
         "--recover, --resolve, --reconcile and --all: only one of them can be used"
     ),
     ("ledger", "none.db", "--reconcile", "yesterday"): (
-        "--reconcile: not a time (expected 2026-01-01 or 2026-01-01T12:00)"
+        "Invalid value for '--reconcile': not a time (expected 2026-01-01 or 2026-01-01T12:00)"
     ),
     ("ledger", "none.db", "--reconcile", "2020-01-01"): (
         "--reconcile: too early (expected within --keep-days, 30 days)"
