@@ -1,13 +1,15 @@
 """A running sandbox, and a plain HTTP client that knows its endpoints."""
 
 import json
+import socket
 import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, date, datetime
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +63,11 @@ class Shop:
         self.info = info
         keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
         self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=PATIENCE, verify=_NO_CERTIFICATES)
+        self.plain = HTTPConnection(self.http.base_url.host, self.http.base_url.port, timeout=PATIENCE)
 
     def close(self) -> None:
         self.http.close()
+        self.plain.close()
 
     def raw_post(self, path: str, content: Any) -> bytes:
         """Return the bytes of a POST over a plain socket."""
@@ -127,6 +131,14 @@ class Shop:
     def _with(self, defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
         record = {"location_id": self.info.location_id} | defaults | fields
         return {name: value for name, value in record.items() if value is not ...}
+
+
+@contextmanager
+def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
+    """Open a plain connection to a sandbox."""
+    with socket.create_connection(("127.0.0.1", httpx.URL(sandbox.base_url).port)) as connection:
+        connection.settimeout(10)
+        yield connection
 
 
 OpenShop = Callable[[SandboxInfo], Shop]

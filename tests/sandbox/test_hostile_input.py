@@ -1,9 +1,7 @@
 """Invalid input of any kind gets a 4xx with a message, and the gateway keeps running."""
 
 import json
-import socket
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import chain, product
 
 import httpx
@@ -12,7 +10,7 @@ import pytest
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import BY_PLURAL, ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED
 
-from .conftest import Record, Shop
+from .conftest import Record, Shop, connected
 
 NOUNS = (
     *("contact", "accountvault", "transaction", "quickinvoice", "paylink"),
@@ -25,6 +23,13 @@ def sandbox() -> Iterator[Sandbox]:
     """One sandbox for all tests, which none of them may break."""
     with Sandbox(terminal_delay=0.0, strict=True) as sandbox:
         yield sandbox
+
+
+def send(shop: Shop, method: str, path: str, content: object = None) -> tuple[int, bytes]:
+    """Send one of thousands of requests, in half of the time that it takes with httpx."""
+    shop.plain.request(method, path, json.dumps(content) if content else None, dict(shop.http.headers))
+    response = shop.plain.getresponse()
+    return response.status, response.read()
 
 
 @pytest.fixture(autouse=True)
@@ -83,8 +88,8 @@ def test_field_values(shop: Shop, noun: str) -> None:
     """Each field of each record type gets each kind of wrong value."""
     known = {table.singular: table for table in (*STORED, ROUTER_TRANSACTION, ROUTER_ACCOUNT_VAULT)}
     for field, value in product([*known[noun].by_name, "unheard_of", "", "__proto__", "id'; --"], WRONG):
-        response = shop.post(noun, f"/v2/{noun}s", {field: value})
-        assert response.status_code in {201, 400, 422}, (field, response.text)
+        status, text = send(shop, "POST", f"/v2/{noun}s", {noun: {field: value}})
+        assert status in {201, 400, 422}, (field, text)
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: str(value)[:12])
@@ -97,9 +102,10 @@ def test_change_values(shop: Shop, value: object) -> None:
         "quickinvoices": shop.invoice().json()["quickinvoice"],
     }
     for plural, record in made.items():
-        for field in BY_PLURAL[plural].by_name:
-            response = shop.put(BY_PLURAL[plural].singular, f"/v2/{plural}/{record['id']}", {field: value})
-            assert response.status_code in {200, 400, 422}, (field, response.text)
+        table = BY_PLURAL[plural]
+        for field in table.by_name:
+            status, text = send(shop, "PUT", f"/v2/{plural}/{record['id']}", {table.singular: {field: value}})
+            assert status in {200, 400, 422}, (field, text)
     for path in chain(*([f"/v2/{plural}/{one['id']}", f"/v2/{plural}"] for plural, one in made.items())):
         assert shop.get(path).status_code == 200
     assert shop.get(f"/v2/accountvaults/{made['accountvaults']['id']}/bininfo").status_code == 200
@@ -110,13 +116,13 @@ def test_change_values(shop: Shop, value: object) -> None:
 
 def test_filters(shop: Shop) -> None:
     """A filter on any column is a value, never SQL."""
-    for value in ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "٣", "9" * 99]:
+    for value in ["", "x", "%00", "%FF", "%ED%A0%80", "'", "%27%20OR%201=1--", ",", "|", "-", "%D9%A3", "9" * 99]:
         for plural in ("contacts", "accountvaults", "transactions", "quickinvoices"):
             for name in chain(
                 BY_PLURAL[plural].by_name, ["page", "page_size", "sort", "expand", "created_ts_from", "%00", ""]
             ):
-                response = shop.http.get(f"/v2/{plural}?{name}={value}")
-                assert response.status_code in {200, 400, 422}, (name, response.text)
+                status, text = send(shop, "GET", f"/v2/{plural}?{name}={value}")
+                assert status in {200, 400, 422}, (name, text)
 
 
 def test_ids(shop: Shop) -> None:
@@ -143,9 +149,10 @@ def test_an_unknown_method_is_405(shop: Shop) -> None:
 
 
 def test_a_connection_is_usable_after_a_413(shop: Shop) -> None:
-    response = shop.http.post("/v2/contacts", content=b"x" * (11 * 1024 * 1024))
-    assert is_refusal(response, 413)["status"] == 413
-    assert shop.get("/v2/contacts").status_code == 200
+    for content in (b"x" * (11 * 1024 * 1024), (b"x" * 65536 for _ in range(200))):  # the second one in chunks
+        response = shop.http.post("/v2/contacts", content=content)
+        assert is_refusal(response, 413)["status"] == 413
+        assert shop.get("/v2/contacts").status_code == 200
 
 
 def test_repeated_names(shop: Shop) -> None:
@@ -209,11 +216,6 @@ def test_file_name(shop: Shop, sandbox: Sandbox) -> None:
                 assert shown.headers["content-disposition"].startswith("attachment"), name
 
 
-def test_a_chunked_body_is_bounded_too(shop: Shop) -> None:
-    response = shop.http.post("/v2/contacts", content=(b"x" * 65536 for _ in range(200)))
-    is_refusal(response, 413)
-
-
 def test_no_http(sandbox: Sandbox) -> None:
     """Other protocols get a 400 in JSON, and the connection is closed after it."""
     for sent in [
@@ -222,9 +224,7 @@ def test_no_http(sandbox: Sandbox) -> None:
         b"GET \xff\xfe HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01\x02\x00",
     ]:
-        url = httpx.URL(sandbox.base_url)
-        with closing(socket.create_connection((url.host, url.port))) as connection:
-            connection.settimeout(5)
+        with connected(sandbox) as connection:
             connection.sendall(sent)
             received = b"".join(iter(lambda: connection.recv(4096), b""))
         assert received.startswith(b"HTTP/1.1 400 "), sent
@@ -233,7 +233,6 @@ def test_no_http(sandbox: Sandbox) -> None:
 
 def test_half_a_request_does_no_harm(shop: Shop, sandbox: Sandbox) -> None:
     keys = "".join(f"{name}: {value}\r\n" for name, value in shop.http.headers.items() if "-" in name)
-    url = httpx.URL(sandbox.base_url)
-    with closing(socket.create_connection((url.host, url.port))) as connection:
+    with connected(sandbox) as connection:
         connection.sendall(f"POST /v2/contacts HTTP/1.1\r\n{keys}content-length: 100\r\n\r\n{{".encode())
     assert shop.get("/v2/contacts").status_code == 200

@@ -1,8 +1,10 @@
 """The OpenAPI document, and how the sandbox handles requests that are generated from it."""
 
 import json
-import logging
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import openapi_spec_validator
@@ -12,7 +14,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import just
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
-from schemathesis.schemas import BaseSchema
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
@@ -54,6 +55,9 @@ SKIPPED_CHECKS: list[Any] = [
     CHECKS.get_one("positive_data_acceptance")
 ]
 
+DESCRIPTION = schemathesis.openapi.from_dict(make_document())
+DESCRIPTION.config.generation.with_security_parameters = False  # every request has valid credentials
+
 SMALL = settings(
     max_examples=5,
     derandomize=True,
@@ -66,23 +70,20 @@ SMALL = settings(
 
 
 @pytest.fixture(scope="module")
-def document() -> Iterator[BaseSchema]:
-    """The description that a running sandbox returns."""
-    with Sandbox() as sandbox:
-        document = schemathesis.openapi.from_url(f"{sandbox.base_url}/openapi.json")
-        document.config.generation.with_security_parameters = False  # every request has valid credentials
-        yield document
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data file of a sandbox that has a record of each type."""
+    path = tmp_path_factory.mktemp("records") / "sandbox.db"
+    with Sandbox(data=path) as sandbox, closing(Shop(sandbox.info)) as shop:
+        for name in CREATED:
+            assert send_example(sandbox, shop, name).status_code == 201
+    return path
 
 
 @pytest.fixture
-def shop(sandbox: Sandbox) -> Iterator[Shop]:
-    """A client of a sandbox that has a record of each type."""
-    logging.getLogger("gateway_async.sandbox").setLevel(logging.ERROR)
-    shop = Shop(sandbox.info)
-    for name in CREATED:
-        assert send_example(sandbox, shop, name).status_code == 201
-    yield shop
-    shop.close()
+def sandbox(records: Path, tmp_path: Path) -> Iterator[Sandbox]:
+    """A sandbox that has a record of each type."""
+    with Sandbox(terminal_delay=0.0, data=shutil.copy(records, tmp_path)) as sandbox:
+        yield sandbox
 
 
 def described(sandbox: Sandbox, operation_id: str) -> dict[str, Any]:
@@ -146,7 +147,7 @@ def test_examples_of_changes(sandbox: Sandbox, shop: Shop, operation_id: str) ->
 
 
 @pytest.mark.parametrize("operation_id", OPERATIONS)
-def test_documented_responses(sandbox: Sandbox, shop: Shop, document: BaseSchema, operation_id: str) -> None:
+def test_documented_responses(sandbox: Sandbox, shop: Shop, operation_id: str) -> None:
     """Valid and invalid requests get documented statuses and bodies, and no 5xx."""
     path, method = OPERATIONS[operation_id]
     operation = described(sandbox, operation_id)
@@ -163,5 +164,5 @@ def test_documented_responses(sandbox: Sandbox, shop: Shop, document: BaseSchema
             skipped.append(AUTHENTICATION_CHECK)
 
     for mode in modes_of(operation):
-        strategy = document[path][method].as_strategy(generation_mode=mode)
+        strategy = DESCRIPTION[path][method].as_strategy(generation_mode=mode)
         SMALL(given(strategy, just(mode))(send))()

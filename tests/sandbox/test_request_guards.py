@@ -1,7 +1,6 @@
 """A web page of another site cannot use the sandbox through the browser of its visitor."""
 
 import re
-import socket
 from collections.abc import Iterator
 
 import httpx
@@ -9,6 +8,8 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from tests.support.forms import read_token
+
+from .conftest import connected
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +68,7 @@ def test_foreign_origin(sandbox: Sandbox, http: httpx.Client) -> None:
 @pytest.mark.parametrize("first", ["localhost", "evil.example"])
 def test_two_hosts(sandbox: Sandbox, first: str) -> None:
     """A request with two hosts is refused, because a proxy might look at the other one."""
-    url = httpx.URL(sandbox.base_url)
-    with socket.create_connection((url.host, url.port)) as connection:
+    with connected(sandbox) as connection:
         connection.sendall(f"GET /connect HTTP/1.1\r\nhost: {first}\r\nhost: localhost\r\n\r\n".encode())
         assert connection.recv(65536).startswith(b"HTTP/1.1 421 ")
 

@@ -6,8 +6,7 @@ Such clients hold neither a connection nor memory.
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -19,18 +18,10 @@ from gateway_async.sandbox.http import server
 from gateway_async.sandbox.http.server import Listener
 from tests.support.waiting import PATIENCE
 
-from .conftest import Shop
+from .conftest import Shop, connected
 
 HEAD = b"POST /_sandbox/clock HTTP/1.1\r\nhost: localhost\r\n"
 SHORT = 0.2
-
-
-@contextmanager
-def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
-    url = httpx.URL(sandbox.base_url)
-    with socket.create_connection((url.host, url.port)) as connection:
-        connection.settimeout(10)
-        yield connection
 
 
 def received(connection: socket.socket) -> bytes:
