@@ -7,7 +7,7 @@
         )
         assert (await gateway.transactions.create(sale)).approved
 
-Pytest finds the plugin by itself. The sandbox and the client are loaded when a test first uses them.
+Pytest finds the plugin by itself. The sandbox is loaded when a test first uses it.
 
 While `respx.mock` is active, its routes also respond to the requests of clients without a `transport` of their own.
 """
