@@ -17,7 +17,11 @@ from .typed_blocks import given_names, module_of
 PLANTED = Block("planted.md", "", 7, "python", "await gateway.contacts.get(5)\n")
 """A program with an error, which every run must report at its line."""
 CHECKERS = {
-    "mypy": ("mypy", "--strict", "--config-file=", "--python-version=3.11", "--cache-dir=.mypy_cache/documents"),
+    # The options of the project, whose cache it shares, without its list of libraries that may have no types.
+    "mypy": (
+        *("mypy", "--config-file=", "--strict", "--python-version=3.11"),
+        *("--enable-error-code=ignore-without-code", "--enable-error-code=truthy-bool"),
+    ),
     "pyright": ("pyright", f"--pythonpath={sys.executable}"),
 }
 ERROR = re.compile(r"(?P<path>\S+\.py):(?P<line>\d+)(:\d+)?(:| -) error: ")
