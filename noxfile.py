@@ -136,7 +136,7 @@ def docs(session: nox.Session) -> None:
     session.log("1 of 3: write all pages; a warning is a failure")
     # Fresh: after changes of some pages, sphinx-codeautolink loses the links of programs.
     strict = ("--fresh-env", "--fail-on-warning", "--keep-going", "--quiet")
-    session.run("sphinx-build", "--builder", "html", "--jobs", "auto", *strict, "docs", str(folder))
+    session.run("sphinx-build", "--builder", "html", *strict, "docs", str(folder))
     env = {"GATEWAY_TEST_SITE": str(folder)}
     session.log("2 of 3: follow every link of the site, and read what its pages load")
     session.run("pytest", "--quiet", "tests/docs/test_site.py", env=env)

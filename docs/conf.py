@@ -25,6 +25,7 @@ extensions = [
     "field_tables",
     "reference_pages",
     "screenshots",
+    "side_bar",
     "sphinx_copybutton",
     "sphinx_codeautolink",
 ]

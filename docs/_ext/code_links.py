@@ -5,13 +5,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from docutils import nodes
 from sphinx.addnodes import desc_signature
 from sphinx.application import Sphinx
-from sphinx.domains.python import ObjectEntry
+from sphinx.domains.python import PythonDomain
 
 from gateway_async import AsyncGateway
 from gateway_async.resources import RESOURCES
@@ -25,7 +26,7 @@ gateway: Final = type("gateway", (AsyncGateway,), dict(RESOURCES))
 
 def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link inline code that names a part of the public interface."""
-    targets = _targets(app.env.domains.python_domain.objects)
+    targets = _targets(app.env.domains.python_domain)
     for literal in list(doctree.findall(nodes.literal)):
         name = _NAME.fullmatch(literal.astext())
         target = targets.get(name[1]) if name else None
@@ -43,10 +44,11 @@ def link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
             link += literal
 
 
-def _targets(objects: Mapping[str, ObjectEntry]) -> dict[str, tuple[str, str]]:
+@cache
+def _targets(domain: PythonDomain) -> dict[str, tuple[str, str]]:
     """Return the page and the anchor of each short name; a name that two objects have is left out."""
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for full_name, entry in objects.items():
+    for full_name, entry in domain.objects.items():
         for short_name in _short_names(full_name):
             found[short_name].add((entry.docname, entry.node_id))
     return {

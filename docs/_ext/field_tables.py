@@ -4,7 +4,9 @@ The required fields of a request are in a table that is always open.
 Each of them keeps the anchor that a description of its own would have.
 """
 
+import csv
 import enum
+import io
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -172,11 +174,10 @@ def _table(
         head,
         *((f":field:`{path}.{row.name}`", row.middle, row.meaning) for row in rows),
     ]
-    lines = [f".. list-table:: {caption}".rstrip(), "   :header-rows: 1", ""]
-    for row in cells:
-        for index, cell in enumerate(row):
-            lines.append(f"   {' ' if index else '*'} - {cell}".rstrip())
-    return [*lines, ""]
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerows(cells)
+    lines = [f".. csv-table:: {caption}".rstrip(), "   :header-rows: 1", ""]
+    return [*lines, *(f"   {row}" for row in written.getvalue().splitlines()), ""]
 
 
 def _html(text: str) -> list[str]:
