@@ -31,7 +31,7 @@ def test_links(pages: dict[Path, str]) -> None:
     for path, text in pages.items():
         for link in set(LINK.findall(text)) if path.name not in OF_SPHINX else ():
             parts = urlsplit(link)
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = Path(os.path.normpath(path.parent / unquote(parts.path))) if parts.path else path
             if not parts.scheme and not (
                 target.exists() and (not parts.fragment or unquote(parts.fragment) in ids.get(target, ()))
             ):
