@@ -90,11 +90,14 @@ def check(path: Path) -> Iterator[Finding]:
 
 def check_python(path: Path, text: str) -> Iterator[Finding]:
     """Check the names and the texts of a Python file."""
-    module = ast.parse(text)
-    yield from (Finding(path, line, "name", name) for line, name in banned_names(path, module))
-    for node in docstrings(module):
-        yield from check_passage(path, Passage(node.lineno, inspect.cleandoc(str(node.value))))
-    for passage in [*comments(text), *([] if path.parts[0] == "tests" else strings(module))]:
+    nodes = [*ast.walk(ast.parse(text))]
+    yield from (Finding(path, line, "name", name) for line, name in banned_names(path, nodes))
+    documentation = [*docstrings(nodes)]
+    passages = [Passage(node.lineno, inspect.cleandoc(str(node.value))) for node in documentation]
+    passages += strings(nodes, documentation) if path.parts[0] != "tests" else ()
+    if BANNED.search(re.sub(r"\n\s*#[# ]*", " ", text)):  # tokenizing takes long, and most comments have no such word
+        passages += comments(text)
+    for passage in passages:
         yield from check_passage(path, passage)
 
 
@@ -104,20 +107,17 @@ def check_passage(path: Path, passage: Passage) -> Iterator[Finding]:
         yield Finding(path, passage.line_of(match.start()), "word", re.sub(r"\s+", " ", match[0]))
 
 
-def docstrings(module: ast.Module) -> Iterator[ast.Constant]:
+def docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
     """Yield every docstring, those of attributes too."""
-    for node in ast.walk(module):
-        body = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
-        for statement in body:
-            match statement:
-                case ast.Expr(value=ast.Constant(value=str()) as text):
-                    yield text
+    for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value
 
 
-def strings(module: ast.Module) -> Iterator[Passage]:
+def strings(nodes: Iterable[ast.AST], documentation: Iterable[ast.Constant]) -> Iterator[Passage]:
     """Yield the string literals that are no docstrings."""
-    known = {id(node) for node in docstrings(module)}
-    for node in ast.walk(module):
+    known = {id(node) for node in documentation}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
             yield Passage(node.lineno, node.value)
 
@@ -138,18 +138,17 @@ def comments(text: str) -> Iterator[Passage]:
         yield Passage(first, "\n".join(lines))
 
 
-def banned_names(path: Path, module: ast.Module) -> Iterator[tuple[int, str]]:
+def banned_names(path: Path, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the banned names that a module defines, and its own if it is one."""
-    names = [(1, path.stem), *defined_names(module)]
-    for line, name in names:
+    for line, name in [(1, path.stem), *defined_names(nodes)]:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ")
         if BANNED_NAMES.search(words) and name not in STANDARD_NAMES:
             yield line, name
 
 
-def defined_names(module: ast.Module) -> Iterator[tuple[int, str]]:
+def defined_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the names that a module defines: functions, classes, arguments, variables and attributes."""
-    for node in ast.walk(module):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield node.lineno, name
