@@ -32,6 +32,9 @@ STATES: Final[Mapping[RowState, str]] = {
 }
 """State of a row → its name in figures, in their order."""
 
+REJECTED_STATES: Final = (RowState.REJECTED, RowState.REPEATED)
+"""The states of rows that are in the file of rejects, with their reasons."""
+
 
 @attrs.frozen(kw_only=True)
 class Totals:
@@ -99,7 +102,7 @@ class Reasons:
 
     def add(self, result: RowResult | JournalEntry) -> None:
         """Count the reasons of a rejected or repeated row."""
-        if result.state in (RowState.REJECTED, RowState.REPEATED):
+        if result.state in REJECTED_STATES:
             for reason in map(generalize, result.reasons):
                 if reason in self._counts or len(self._counts) < MAX_KINDS:
                     self._counts[reason] += 1

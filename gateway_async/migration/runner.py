@@ -91,6 +91,7 @@ class Runner:
         self._results = ResultRecorder(report, self._journal_writer, self._allowance, on_row)
         self._operations = RowOperations(gateway.account_vaults, self._results)
         self._deferred: list[RowTask] | None = []
+        self._have_all_ended = False
         self._failing_since: float | None = None
         self._failure = ""
         self._queue: RowQueue[InputRow, RowTask | InvalidRow] | None = None
@@ -102,7 +103,12 @@ class Runner:
         return "" if self._stop_signal.reason else self._journal_writer.waits_for or self._describe_outage()
 
     def stop(self, reason: str) -> None:
-        """Start no more rows. The first reason counts."""
+        """Start no more rows. The first reason counts.
+
+        Once all rows have ended, there is nothing left to stop but the wait for a journal that cannot be written.
+        """
+        if self._have_all_ended and not self._journal_writer.waits_for:
+            return
         self._stop_signal.set(reason)
         self._journal_writer.release()
         self._allowance.close()
@@ -128,6 +134,7 @@ class Runner:
             await self._process_all(queue)
             deferred, self._deferred = self._deferred or [], None
             await self._resolve_deferred(deferred)
+            self._have_all_ended = not (self._stop_signal.reason or self._allowance.at_cap)
             await self._journal_writer.flush()
             self._check_cap()
             if queue.error is None and not self._stop_signal.reason and not is_shard:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gateway_async import InvalidRequestError
 from gateway_async.migration import Columns, JournalEntry, RowResult, RowState, VaultRow, read_rows
-from gateway_async.migration.output.files import back_up, check_output
+from gateway_async.migration.output.files import back_up, backup_path, check_output
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.tables import (
     FORMULA_NOTE,
@@ -239,9 +239,9 @@ def test_without_rejects_there_is_no_file(tmp_path: Path) -> None:
 def test_earlier_rejects_are_set_aside_when_nothing_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "rejects.csv"
     path.write_text("Customer,problems\n")
-    assert back_up(path) == tmp_path / "rejects.csv~"
+    assert back_up(path, backup_path(path))
     assert contents(tmp_path) == {"rejects.csv~": "Customer,problems\n"}
-    assert back_up(path) is None
+    assert not back_up(path, backup_path(path))
 
 
 def test_no_card_number_is_left_by_a_run_that_was_killed(tmp_path: Path) -> None:

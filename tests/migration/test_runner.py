@@ -487,6 +487,11 @@ async def test_it_stops_when_asked(migration: Migration) -> None:
     assert counts(await migration.run(rows(3000))) == (3000 - report.stored, 0, 0, report.stored)
 
 
+async def test_it_has_finished_if_the_reason_to_stop_comes_after_the_last_row(migration: Migration) -> None:
+    report = await migration.run(rows(9), stop_when=lambda report: "enough" if report.rows == 9 else None)
+    assert (report.stopped, report.complete) == ("", True)
+
+
 async def test_it_stops_in_a_long_pause(migration: Migration) -> None:
     migration.gateway.always = RateLimitError(429, retry_after=250.0)
     began = anyio.current_time()

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -33,14 +34,15 @@ from gateway_async.cli.output import (
     without_option,
 )
 from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
-from gateway_async.migration import migrate_vaults, migrate_vaults_dask
-from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries, limit_response_time
-from gateway_async.migration.output.files import back_up
+from gateway_async.migration import Journal, migrate_vaults, migrate_vaults_dask
+from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
+from gateway_async.migration.journal.store import open_limited_journal
+from gateway_async.migration.output.files import back_up, backup_path
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.summary import RunContext, as_values, duration
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
-from gateway_async.migration.report import Reasons, Report, update_totals
+from gateway_async.migration.report import REJECTED_STATES, Reasons, Report, update_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox.serve import handle_signals
 
@@ -187,7 +189,7 @@ class MigrationRun:
         self._display.show(report)
 
     def _on_row(self, row: VaultRow, result: RowResult) -> None:
-        if result.state in (RowState.REJECTED, RowState.REPEATED):
+        if result.state in REJECTED_STATES:
             self._reasons.add(result)
             self._newest_rejects.appendleft(result)
             if self._rejects:
@@ -218,53 +220,55 @@ class MigrationRun:
 
     async def _write_outputs(self) -> None:
         """Write all requested files. If one cannot be written, the others are still written."""
-        await self._complete_figures()
-        for option, write in (
-            ("--out", self._write_vault_ids),
-            ("--rejects", self._write_rejects),
-            ("--report-json", self._write_json_report),
-            ("--report", self._write_html_report),
-        ):
-            try:
-                await write()
-            except (OSError, GatewayError) as error:
-                self._failed = True
-                has_file = isinstance(error, OSError) and error.strerror
-                cause = f"{error.filename}: {error.strerror}" if has_file else str(error)  # type: ignore[union-attr]
-                warn(f"{option} could not be written: {cause}")
+        async with open_limited_journal(self._options.create_journal()) as journal:
+            await self._complete_figures(journal)
+            for option, write in (
+                ("--out", partial(self._write_vault_ids, journal)),
+                ("--rejects", self._write_rejects),
+                ("--report-json", self._write_json_report),
+                ("--report", self._write_html_report),
+            ):
+                try:
+                    await write()
+                except (OSError, GatewayError) as error:
+                    self._failed = True
+                    has_file = isinstance(error, OSError) and error.strerror
+                    cause = f"{error.filename}: {error.strerror}" if has_file else str(error)  # type: ignore[union-attr]
+                    warn(f"{option} could not be written: {cause}")
 
-    async def _complete_figures(self) -> None:
+    async def _complete_figures(self, journal: Journal) -> None:
         """Read what the report lacks in the journal: the figures after an error, the reasons of rows not reached."""
         if self._report.totals is not None and not self._report.not_reached:
             return
         reasons = Reasons()
-        async with aclosing(limit_response_time(self._options.create_journal())) as journal:
-            if self._report.totals is None:
-                await update_totals(self._report, journal)
-            with suppress(JournalError):
-                for state in (RowState.REJECTED, RowState.REPEATED):
-                    async with aclosing(iterate_entries(journal, state)) as entries:
-                        async for entry in entries:
-                            reasons.add(entry)
-                self._reasons = reasons
+        if self._report.totals is None:
+            await update_totals(self._report, journal)
+        with suppress(JournalError):
+            for state in REJECTED_STATES:
+                async with aclosing(iterate_entries(journal, state)) as entries:
+                    async for entry in entries:
+                        reasons.add(entry)
+            self._reasons = reasons
 
-    async def _write_vault_ids(self) -> None:
-        if not (path := self._options.out):
-            return
-        async with aclosing(limit_response_time(self._options.create_journal())) as journal:
+    async def _write_vault_ids(self, journal: Journal) -> None:
+        if path := self._options.out:
             number = await write_vault_ids(path, iterate_entries(journal, RowState.STORED))
-        self._files.append(("vault ids", f"{path} ({number:,})"))
+            self._files.append(("vault ids", f"{path} ({number:,})"))
 
     async def _write_rejects(self) -> None:
-        rejects, path = self._rejects, self._options.rejects
-        if rejects is None:
+        rejects, path, stopped = self._rejects, self._options.rejects, bool(self._report.stopped)
+        if rejects is None or path is None:
             return
-        if rejects.close():
+        if rejects.close(is_partial=stopped):
             self._files.append(("rejects", f"{path} ({rejects.count:,})"))
             if not self._options.rejects_with_card_numbers:
                 self._notes.append(_MASKED_NOTE)
-        elif path and not self._report.stopped and (backup := back_up(path)):
-            self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup}.")
+            if rejects.fuller:
+                self._notes.append(
+                    f"This run did not reach all rejects of an earlier one, which are in {rejects.fuller}."
+                )
+        elif not stopped and back_up(path, backup_path(path)):
+            self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup_path(path)}.")
 
     async def _write_json_report(self) -> None:
         if path := self._options.report_json:

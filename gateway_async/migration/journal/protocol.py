@@ -5,7 +5,7 @@ can be sent has the key's entry. The others, and rows with a problem, are not st
 position.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from enum import StrEnum
@@ -236,8 +236,10 @@ class _LimitedJournal:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+    def __getattr__(self, name: str) -> Any:
         method = getattr(self._journal, name)
+        if not callable(method):
+            return method
 
         async def call(*args: Any, **options: Any) -> Any:
             with anyio.move_on_after(RESPONSE_SECONDS):

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -14,18 +15,18 @@ class AtomicFile:
     """A file of mode 0600 that is written to a `.part` file and moved to its path when complete.
 
     It is a context manager: an exception in the block removes the part. A part left by an earlier process is replaced.
-    An existing file is replaced, or with `keep_previous` moved to its backup path.
+    An existing file is replaced, or moved to the path `backup` if that is given.
 
     Raises:
         OSError: the part cannot be created, or the path is a symbolic link or belongs to another user. At the end of
             the block: the disk is full, or another process has started the same file again.
     """
 
-    def __init__(self, path: Path, encoding: str, *, keep_previous: bool = False) -> None:
+    def __init__(self, path: Path, encoding: str) -> None:
         check_owner(path)
         self._path = path
         self._part = part_path(path)
-        self._keep_previous = keep_previous
+        self.backup: Path | None = None
         self._part.unlink(missing_ok=True)
         descriptor = create_private(self._part)
         self._part_status = os.fstat(descriptor)
@@ -50,8 +51,8 @@ class AtomicFile:
         self.text.close()
         if not self._is_own():
             raise OSError(f"another process writes {self._path}, too")
-        if self._keep_previous:
-            back_up(self._path)
+        if self.backup:
+            back_up(self._path, self.backup)
         self._part.replace(self._path)
 
     def _is_own(self) -> bool:
@@ -64,21 +65,21 @@ def part_path(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def backup_path(path: Path) -> Path:
-    """The path where the previous file is kept."""
-    return path.with_name(path.name + "~")
+def backup_path(path: Path, *, unused: bool = False) -> Path:
+    """The path where the previous file is kept: with a `~`, or an unused one with a number after it."""
+    paths = (path.with_name(f"{path.name}~{number}") for number in count(2))
+    default = path.with_name(f"{path.name}~")
+    return next(other for other in chain([default], paths) if not (unused and other.exists()))
 
 
-def back_up(path: Path) -> Path | None:
-    """Move an existing file to its backup path.
-
-    The backup is readable only by its owner. Return its path; None without a file.
-    """
+def back_up(path: Path, backup: Path) -> bool:
+    """Move an existing file to its backup path, readable only by its owner. Return whether there was one."""
     if not path.exists():
-        return None
+        return False
     check_owner(path)
     restrict_mode(path)
-    return path.replace(backup_path(path))
+    path.replace(backup)
+    return True
 
 
 _REPORT: Final = ("report of a migration", (b'<p class="overline">Migration', b'"rows_per_second"'))

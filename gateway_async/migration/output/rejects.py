@@ -11,7 +11,7 @@ import attrs
 
 from gateway_async._secrets import is_confidential, luhn_valid, mask_digits, mask_text, seal
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.output.files import AtomicFile, part_path
+from gateway_async.migration.output.files import AtomicFile, backup_path, part_path
 from gateway_async.migration.output.tables import WRITERS, InputFormat
 from gateway_async.migration.rows.builder import CARD_LENGTHS
 from gateway_async.migration.rows.columns import ColumnMapping
@@ -76,13 +76,18 @@ class Rejects:
     """Writes rejected rows as they are in the input, each with its problems, to be corrected and migrated again.
 
     Args:
-        path: the path of the file; an existing file of rejects is kept beside it, with a `~`.
+        path: the path of the file.
         input_format: returns the format of the input; called when the first row is rejected.
         with_card_numbers: write the rows unmasked.
+
+    Attributes:
+        count: number of rows.
+        fuller: where an earlier file is, of which this one lacks rows; None without one.
     """
 
     def __init__(self, path: Path, input_format: Callable[[], InputFormat], *, with_card_numbers: bool = False) -> None:
         self.count = 0
+        self.fuller: Path | None = None
         self._path = path
         self._input_format = input_format
         self._with_card_numbers = with_card_numbers
@@ -100,23 +105,40 @@ class Rejects:
             except OSError as error:
                 self._error = error
 
-    def close(self) -> bool:
-        """Move the file to its path, or raise the `OSError` of a failed write. Return whether there is a file."""
+    def close(self, *, is_partial: bool = False) -> bool:
+        """Move the file to its path, or raise the `OSError` of a failed write. Return whether there is a file.
+
+        An existing file of rejects is kept beside it, in place of the one before that. If the run was `is_partial`, it
+        has not reached all rows: then no kept file is replaced, and only one that has more rows is kept.
+        """
         with self._file or nullcontext():
             if self._error is not None:
                 raise self._error
             if self._writer is not None:
                 self._writer.finish()
+            if self._file is not None:
+                if is_partial and self._lacks_earlier(self._file):
+                    self.fuller = backup_path(self._path, unused=True)
+                self._file.backup = self.fuller if is_partial else backup_path(self._path)
         if self._file is None:
             part_path(self._path).unlink(missing_ok=True)  # of a killed process; it may contain card numbers
         return self._file is not None
+
+    def _lacks_earlier(self, file: AtomicFile) -> bool:
+        """Return whether the existing file has lines that the new one lacks. Only hashes of them are in memory."""
+        if not self._path.exists():
+            return False
+        file.text.flush()
+        with part_path(self._path).open("rb") as new, self._path.open("rb") as earlier:
+            known = set(map(hash, new))
+            return not all(hash(line) in known for line in earlier)
 
     def _open_writer(self) -> Any:
         input_format = self._input_format()
         if not self._with_card_numbers:
             masked = self._mask_row(dict.fromkeys(input_format.columns))
             input_format = attrs.evolve(input_format, columns=tuple(masked))
-        self._file = AtomicFile(self._path, input_format.encoding, keep_previous=True)
+        self._file = AtomicFile(self._path, input_format.encoding)
         return WRITERS[input_format.format](self._file.text, input_format)
 
     def _mask_source(self, row: VaultRow) -> dict[str, Any]:

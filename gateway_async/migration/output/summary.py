@@ -9,7 +9,7 @@ import attrs
 
 from gateway_async._text import pluralize
 from gateway_async.migration.journal.protocol import RowResult
-from gateway_async.migration.report import Report
+from gateway_async.migration.report import REJECTED_STATES, Report
 
 COUNTS: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts")
 """The numbers of a run that JSON has."""
@@ -129,18 +129,20 @@ def facts(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
 
 def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     """Yield where the rejects are: in a file, in the journal, or in both if the run has not reached all of them."""
-    figures = report.figures
-    lists = [f"--state {state}" for state in ("rejected", "repeated") if getattr(figures, state)]
-    location = shlex.quote(context.journal) if context.journal else "JOURNAL"
-    named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
-    verb = "list" if len(lists) > 1 else "lists"
-    command = f"gateway-async migrate journal {location}{named} {' and '.join(lists)} {verb}"
+    states = [str(state) for state, count in report.figures.figures() if count and state in REJECTED_STATES]
     if context.rejects:
         yield "rejects", context.rejects
-        if report.not_reached:
-            yield "other rejects", f"{report.not_reached:,} that this run did not reach; {command} all"
-    elif lists and not context.progress:
-        yield "rejects", f"in the journal; {command} them"
+        if not report.not_reached:
+            return
+        yield "other rejects", f"{report.not_reached:,} that this run did not reach, in the journal"
+    elif not states or context.progress:
+        return
+    else:
+        yield "rejects", "in the journal"
+    location = shlex.quote(context.journal) if context.journal else "JOURNAL"
+    named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
+    for state in states:
+        yield f"list {state} rows", f"gateway-async migrate journal {location}{named} --state {state}"
 
 
 def failures(report: Report) -> str:
