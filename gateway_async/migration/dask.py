@@ -17,6 +17,7 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 import attrs
+from anyio.abc import TaskGroup
 
 from gateway_async._arguments import number_problems
 from gateway_async._background import run_beside
@@ -27,7 +28,7 @@ from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
 from gateway_async.migration.rate import Rate, RedisRate
 from gateway_async.migration.recorder import JournalWriter, RowCallback
-from gateway_async.migration.report import Report, ReportCallbacks, counting_totals, update_totals
+from gateway_async.migration.report import Report, ReportCallbacks, add_up, counting_totals, update_totals
 from gateway_async.migration.shard_job import ShardJob, ShardResult, seal_shard_address
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import read_rows
@@ -234,126 +235,163 @@ def run_shard(migration: str, job: ShardJob, shard: Any) -> ShardResult:
 # --- in the caller's process
 
 
-@attrs.define(kw_only=True)
+class _Workers:
+    """The workers of a cluster, which run shards and report their progress.
+
+    Attributes:
+        threads: of all workers that are connected.
+        seen_at: when a worker was last connected, by the event loop's clock.
+        slots: shards that may run or be queued at a time.
+        progress: the first byte of each shard that runs → its report so far.
+    """
+
+    def __init__(self, client: Any, job: ShardJob) -> None:
+        self.threads = 0
+        self.seen_at = anyio.current_time()
+        self.slots = anyio.CapacityLimiter(1)
+        self.progress: dict[int, Report] = {}
+        self._client = client
+        self._job = job
+        self._id = token_hex(8)
+        client.subscribe_topic(self._id, self._receive_progress)
+
+    async def run(self, shard: Shard) -> ShardResult:
+        """Run a shard once. It raises any error of the worker."""
+        self.progress[shard.start] = Report()
+        try:
+            result: ShardResult = await self._client.submit(run_shard, self._id, self._job, shard, pure=False)
+            return result
+        finally:
+            del self.progress[shard.start]
+
+    async def count(self) -> None:
+        """Count the threads, and adapt the number of shards to them."""
+        threads = 0  # also if the scheduler does not respond, or is lost, which raises any error
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):
+            threads = sum((await self._client.nthreads()).values())
+        self.threads = threads
+        if threads:
+            self.seen_at = anyio.current_time()
+        self.slots.total_tokens = max(1, threads * _SHARDS_PER_THREAD)
+
+    async def stop(self) -> None:
+        """Ask all workers to stop their shards."""
+        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):  # a lost scheduler raises any error
+            await self._client.run(stop_shards, self._id, on_error="ignore")
+
+    def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        _, message = event
+        if message["shard"] in self.progress:
+            self.progress[message["shard"]] = Report(**message["report"])
+
+
 class _Coordinator:
-    """Submits the shards of a migration to the workers of a cluster, and adds up their reports."""
+    """Runs the shards of a migration on the workers of a cluster, and adds up their reports."""
 
-    client: Any
-    job: ShardJob
-    journal: Any
-    callbacks: ReportCallbacks
-    retries: int
-    on_row: RowCallback | None = None
-    _id: str = attrs.field(factory=lambda: token_hex(8))
-    _slots: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(1))
-    _readers: anyio.CapacityLimiter = attrs.field(factory=lambda: anyio.CapacityLimiter(_MAX_READERS))
-    _stop_signal: StopSignal = attrs.field(default=attrs.Factory(lambda self: StopSignal(self.report), takes_self=True))
-    _journal_writer: JournalWriter = attrs.field(
-        default=attrs.Factory(
-            lambda self: JournalWriter(self.journal, self._stop_signal, self.job.give_up_after), takes_self=True
-        )
-    )
-    _waiting_scopes: set[anyio.CancelScope] = attrs.field(factory=set)
-    _held_back: list[Shard] = attrs.field(factory=list)
-    _unreported: dict[Shard, ShardResult] = attrs.field(factory=dict)
-    _running: dict[int, Report] = attrs.field(factory=dict)
-    _ended: dict[int, Report] = attrs.field(factory=dict)
-    _failures: list[Report] = attrs.field(factory=list)
-    _given_up: list[str] = attrs.field(factory=list)
-    _rows: int = 0
-    _stored_before: int | None = None
-    _threads: int = 0
-    _last_worker_at: float = attrs.field(factory=anyio.current_time)
-
-    @property
-    def report(self) -> Report:
-        return self.callbacks.report
+    def __init__(
+        self,
+        *,
+        client: Any,
+        job: ShardJob,
+        journal: Any,
+        callbacks: ReportCallbacks,
+        retries: int,
+        on_row: RowCallback | None = None,
+    ) -> None:
+        self.report = callbacks.report
+        self._job = job
+        self._journal = journal
+        self._callbacks = callbacks
+        self._retries = retries
+        self._on_row = on_row
+        self._workers = _Workers(client, job)
+        self._stop_signal = StopSignal(self.report)
+        self._journal_writer = JournalWriter(journal, self._stop_signal, job.give_up_after)
+        self._waiting = anyio.CancelScope()  # cancelled if no worker is left when the migration stops
+        self._readers = anyio.CapacityLimiter(_MAX_READERS)
+        self._results: dict[Shard, ShardResult] = {}
+        self._given_up: list[str] = []
+        self._rows = 0
+        self._stored_before: int | None = None
 
     async def run(self, shards: Sequence[Shard]) -> Report:
         report = self.report
         report.started_at = datetime.now(UTC)
         self._rows = sum(shard.rows for shard in shards)
-        self.client.subscribe_topic(self._id, self._receive_progress)
         try:
-            async with counting_totals(report, self.journal) as is_counted, run_beside(self._tick_often):
+            async with counting_totals(report, self._journal) as is_counted, run_beside(self._tick_often):
                 await is_counted.wait()
                 self._stored_before = report.totals.stored if report.totals else None
-                await self._run_shards(shards)
+                async with anyio.create_task_group() as readers:
+                    with self._waiting:
+                        await self._run_shards(shards, readers)
+                    for shard, result in self._results.items():
+                        if result.report.at_cap:  # it was to run again
+                            readers.start_soon(self._report_rows, shard, result)
                 if self._given_up:
                     self._stop_signal.set("; ".join(self._given_up))
                 if not report.stopped:
                     await self._journal_writer.finish()
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self._stop_workers()
+                await self._workers.stop()
             raise
         finally:
             report.ended_at = datetime.now(UTC)
         self._update_report()
         return report
 
-    async def _run_shards(self, shards: Sequence[Shard]) -> None:
+    async def _run_shards(self, shards: Sequence[Shard], readers: TaskGroup) -> None:
         """Run all shards. Those held back run again when the others have ended, with what they have given back."""
         while shards and not self.report.stopped:
-            self._held_back = []
-            async with anyio.create_task_group() as tasks:
+            held_back: list[Shard] = []
+            async with anyio.create_task_group() as runs:
                 for shard in shards:
-                    tasks.start_soon(self._run_shard, shard)
-            shards = self._held_back
+                    runs.start_soon(self._run_shard, shard, held_back, readers)
+            shards = held_back
             if shards and not self.report.stopped and not await self._can_reserve():
-                await update_totals(self.report, self.journal)
+                await update_totals(self.report, self._journal)
                 self._update_report()
                 self.report.at_cap = not self._given_up
-                self._stop_signal.set("; ".join(self._given_up) or describe_cap(self.report, self.job.max_rows or 0))
-        for shard, result in self._unreported.items():
-            await self._report_rows(shard, result)
+                self._stop_signal.set("; ".join(self._given_up) or describe_cap(self.report, self._job.max_rows or 0))
 
     async def _can_reserve(self) -> bool:
         """Reserve a row and give it back, to find out whether one is left."""
-        reserved = await self.journal.reserve_rows(1, limit=self.job.max_rows)
-        await self.journal.reserve_rows(-reserved, limit=self.job.max_rows)
+        reserved = await self._journal.reserve_rows(1, limit=self._job.max_rows)
+        await self._journal.reserve_rows(-reserved, limit=self._job.max_rows)
         return bool(reserved)
 
-    async def _run_shard(self, shard: Shard) -> None:
-        async with self._slots:
+    async def _run_shard(self, shard: Shard, held_back: list[Shard], readers: TaskGroup) -> None:
+        async with self._workers.slots:
             if self.report.stopped:
                 return
-            if self._held_back:  # another shard is at the cap
-                self._held_back.append(shard)
+            if held_back:  # another shard is at the cap
+                held_back.append(shard)
                 return
-            result = await self._run_counted(shard)
+            result = await self._run_with_retries(shard)
         if result is None:
             return
+        if earlier := self._results.get(shard):  # its rows are counted again, its failures are not
+            result.report.failed_attempts += earlier.report.failed_attempts
+            result.report.failures = Counter(result.report.failures) + Counter(earlier.report.failures)
+        result.report.in_flight = result.report.limit = 0
+        self._results[shard] = result
         if result.report.at_cap:
-            self._held_back.append(shard)
-            self._unreported[shard] = result
+            held_back.append(shard)
             return
         if result.report.stopped:
             self._stop_signal.set(result.report.stopped)
-        self._unreported.pop(shard, None)
-        await self._report_rows(shard, result)
-
-    async def _run_counted(self, shard: Shard) -> ShardResult | None:
-        """Run a shard, and count its rows once, also if it has run before. Return None if it has no result."""
-        earlier = self._ended.pop(shard.start, None)
-        if earlier:  # its rows are skipped or counted again, its failures are not
-            self._failures.append(Report(failed_attempts=earlier.failed_attempts, failures=earlier.failures))
-        result = await self._run_with_retries(shard)
-        if result:
-            self._ended[shard.start] = attrs.evolve(result.report, in_flight=0, limit=0)
-        elif earlier:
-            self._ended[shard.start] = attrs.evolve(earlier, failed_attempts=0, failures={})
-        return result
+        readers.start_soon(self._report_rows, shard, result)
 
     async def _run_with_retries(self, shard: Shard) -> ShardResult | None:
-        """Run a shard on a worker. Return None if it is given up, or if no worker is left when the migration stops."""
+        """Run a shard on a worker. Return None if it is given up."""
         problem = ""
-        for attempt in range(self.retries + 1):
+        for attempt in range(self._retries + 1):
             try:
-                return await self._run_on_worker(shard)
+                return await self._workers.run(shard)
             except Exception as error:  # noqa: BLE001  any failure of the worker
                 problem = describe_error(error)
-            if attempt < self.retries and not self.report.stopped:
+            if attempt < self._retries and not self.report.stopped:
                 logger.warning("shard failed, it is retried: %r: %s", shard, problem)
                 await self._stop_signal.sleep(min(2**attempt, _MAX_PAUSE))
             if self.report.stopped:
@@ -363,96 +401,50 @@ class _Coordinator:
             self._stop_signal.set(self._given_up[-1])
         return None
 
-    async def _run_on_worker(self, shard: Shard) -> ShardResult | None:
-        """Run a shard once. Return None if no worker is left when the migration stops."""
-        self._running[shard.start] = Report()
-        with anyio.CancelScope() as waiting:
-            self._waiting_scopes.add(waiting)
-            try:
-                result: ShardResult = await self.client.submit(run_shard, self._id, self.job, shard, pure=False)
-                return result
-            finally:
-                self._waiting_scopes.discard(waiting)
-                del self._running[shard.start]
-        return None
-
     async def _report_rows(self, shard: Shard, result: ShardResult) -> None:
         """Report the rows of a shard that are not stored. They are read again, as workers return no rows."""
-        if not (self.on_row and result.results):
+        if not (self._on_row and result.results):
             return
         by_line = {row_result.line: row_result for row_result in result.results}
         async with self._readers:
-            async for row in self.job.rows_of(shard):
+            async for row in self._job.rows_of(shard):
                 if row_result := by_line.pop(row.line, None):
-                    self.on_row(row, row_result)
-
-    def _receive_progress(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        _, message = event
-        if message["shard"] in self._running:
-            self._running[message["shard"]] = Report(**message["report"])
-
-    async def _stop_workers(self) -> None:
-        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):  # a lost scheduler raises any error
-            await self.client.run(stop_shards, self._id, on_error="ignore")
+                    self._on_row(row, row_result)
 
     async def _tick_often(self) -> None:
         """Adapt to the workers, update the report and stop if asked to, twice a second."""
         while True:
-            await self._count_threads()
+            await self._workers.count()
+            if anyio.current_time() - self._workers.seen_at > self._job.give_up_after:
+                self._stop_signal.set(f"no worker was connected for {self._job.give_up_after:g} s")
             if reason := self._update_report():
                 self._stop_signal.set(reason)
             if self.report.stopped:
-                await self._stop_workers()  # also those that connected later
-                if not self._threads:
-                    for scope in self._waiting_scopes:
-                        scope.cancel()
+                await self._workers.stop()  # also those that connected later
+                if not self._workers.threads:
+                    self._waiting.cancel()
             await anyio.sleep(_TICK_SECONDS)
-
-    async def _count_threads(self) -> None:
-        threads = 0  # also if the scheduler does not respond, or is lost, which raises any error
-        with anyio.move_on_after(_RESPONSE_SECONDS), suppress(Exception):
-            threads = sum((await self.client.nthreads()).values())
-        self._threads = threads
-        if self._threads:
-            self._last_worker_at = anyio.current_time()
-        elif anyio.current_time() - self._last_worker_at > self.job.give_up_after:
-            self._stop_signal.set(f"no worker was connected for {self.job.give_up_after:g} s")
-        self._slots.total_tokens = max(1, self._threads * _SHARDS_PER_THREAD)
 
     def _update_report(self) -> str | None:
         """Add up the shards and call the caller's functions. Return the reason to stop, if there is one."""
-        report = self.report
+        report, running = self.report, self._workers.progress
         stored = 0
         if report.totals and self._stored_before is not None:
             stored = report.totals.stored - self._stored_before
-        add_up(report, [*self._ended.values(), *self._running.values(), *self._failures], stored)
+        ended = [
+            _failures_of(result.report) if shard.start in running else result.report
+            for shard, result in self._results.items()
+        ]
+        add_up(report, [*ended, *running.values()], stored)
         if self._rows:
             report.share = min(1.0, report.rows / self._rows)
         if not report.stopped:
             report.waits_for = report.waits_for or self._journal_writer.waits_for
-        if not (self._threads or report.ended_at):
+        if not (self._workers.threads or report.ended_at):
             report.waits_for = report.waits_for or "no worker is connected"
-        return self.callbacks.call()
+        return self._callbacks.call()
 
 
-_SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
-
-
-def add_up(report: Report, shards: Sequence[Report], stored: int) -> None:
-    """Make the figures of a report the sums of its shards.
-
-    A shard that runs again skips the rows that it stored before. Stored rows that are in the journal but in no report
-    come from an earlier attempt, or from processes that died: `stored` counts those since the start.
-    """
-    sums = {name: sum(getattr(each, name) for each in shards) for name in _SUMMED}
-    ended = sums["stored"] + sums["skipped"]
-    sums["stored"] = max(sums["stored"], stored)
-    sums["skipped"] = max(0, ended - sums["stored"])
-    sums["limit"] = sums["limit"] or report.limit
-    for name, number in sums.items():
-        setattr(report, name, number)
-    report.waits_for = next((each.waits_for for each in shards if each.waits_for), "")
-    report.gateway, report.location = next(
-        ((each.gateway, each.location) for each in shards if each.gateway), (report.gateway, report.location)
-    )
-    report.failures = sum((Counter(each.failures) for each in shards), Counter[str]())
+def _failures_of(report: Report) -> Report:
+    """Return what counts of a shard that runs again: its other figures are reported once more."""
+    return Report(failed_attempts=report.failed_attempts, failures=report.failures)

@@ -214,6 +214,29 @@ class Report:
         return not self.stopped and not self.unknown
 
 
+_SUMMED: Final = ("stored", "rejected", "repeated", "unknown", "skipped", "failed_attempts", "in_flight", "limit")
+
+
+def add_up(report: Report, shards: Sequence[Report], stored: int) -> None:
+    """Make the figures of a report the sums of its shards.
+
+    A shard that runs again skips the rows that it stored before. Stored rows that are in the journal but in no report
+    come from an earlier attempt, or from processes that died: `stored` counts those since the start.
+    """
+    sums = {name: sum(getattr(each, name) for each in shards) for name in _SUMMED}
+    ended = sums["stored"] + sums["skipped"]
+    sums["stored"] = max(sums["stored"], stored)
+    sums["skipped"] = max(0, ended - sums["stored"])
+    sums["limit"] = sums["limit"] or report.limit
+    for name, number in sums.items():
+        setattr(report, name, number)
+    report.waits_for = next((each.waits_for for each in shards if each.waits_for), "")
+    report.gateway, report.location = next(
+        ((each.gateway, each.location) for each in shards if each.gateway), (report.gateway, report.location)
+    )
+    report.failures = sum((Counter(each.failures) for each in shards), Counter[str]())
+
+
 class Samples:
     """A few hundred samples at most, evenly over a duration of any length."""
 

@@ -16,9 +16,9 @@ import pytest
 from gateway_async import AsyncGateway, UserApiKey
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import migrate_vaults, migrate_vaults_dask, read_rows
-from gateway_async.migration.dask import _Coordinator, add_up
+from gateway_async.migration.dask import _Coordinator
 from gateway_async.migration.journal.store import SqliteJournal
-from gateway_async.migration.report import Report, ReportCallbacks
+from gateway_async.migration.report import Report, ReportCallbacks, add_up
 from gateway_async.migration.shard_job import ShardJob, ShardResult
 from gateway_async.migration.sources.boundaries import Shard
 from gateway_async.migration.sources.files import shards
