@@ -65,6 +65,13 @@ async def run_beside(*functions: Callable[[], Coroutine[Any, Any, None]]) -> Asy
         raise error from error.__cause__
 
 
+async def repeat(work: Callable[[], Awaitable[object]], seconds: float) -> None:
+    """Run `work` again and again, with a pause after each run."""
+    while True:
+        await work()
+        await anyio.sleep(seconds)
+
+
 @asynccontextmanager
 async def closing_async(resource: R) -> AsyncIterator[R]:
     """Close a resource after a block, if it can be closed; a cancellation waits for that."""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from secrets import token_hex
 from typing import Any, Final
@@ -20,7 +21,7 @@ import attrs
 from anyio.abc import TaskGroup
 
 from gateway_async._arguments import number_problems
-from gateway_async._background import run_beside
+from gateway_async._background import repeat, run_beside
 from gateway_async._extras import import_extra
 from gateway_async._text import Problem, describe_error
 from gateway_async.client import AsyncGateway
@@ -319,7 +320,8 @@ class _Coordinator:
         report.started_at = datetime.now(UTC)
         self._rows = sum(shard.rows for shard in shards)
         try:
-            async with counting_totals(report, self._journal) as is_counted, run_beside(self._tick_often):
+            ticks = partial(repeat, self._tick, _TICK_SECONDS)
+            async with counting_totals(report, self._journal) as is_counted, run_beside(ticks):
                 await is_counted.wait()
                 self._stored_before = report.totals.stored if report.totals else None
                 async with anyio.create_task_group() as readers:
@@ -411,19 +413,17 @@ class _Coordinator:
                 if row_result := by_line.pop(row.line, None):
                     self._on_row(row, row_result)
 
-    async def _tick_often(self) -> None:
-        """Adapt to the workers, update the report and stop if asked to, twice a second."""
-        while True:
-            await self._workers.count()
-            if anyio.current_time() - self._workers.seen_at > self._job.give_up_after:
-                self._stop_signal.set(f"no worker was connected for {self._job.give_up_after:g} s")
-            if reason := self._update_report():
-                self._stop_signal.set(reason)
-            if self.report.stopped:
-                await self._workers.stop()  # also those that connected later
-                if not self._workers.threads:
-                    self._waiting.cancel()
-            await anyio.sleep(_TICK_SECONDS)
+    async def _tick(self) -> None:
+        """Adapt to the workers, update the report and stop if asked to."""
+        await self._workers.count()
+        if anyio.current_time() - self._workers.seen_at > self._job.give_up_after:
+            self._stop_signal.set(f"no worker was connected for {self._job.give_up_after:g} s")
+        if reason := self._update_report():
+            self._stop_signal.set(reason)
+        if self.report.stopped:
+            await self._workers.stop()  # also those that connected later
+            if not self._workers.threads:
+                self._waiting.cancel()
 
     def _update_report(self) -> str | None:
         """Add up the shards and call the caller's functions. Return the reason to stop, if there is one."""

@@ -3,14 +3,12 @@
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from typing import Final
 
-import anyio
-import attrs
-
 from gateway_async._arguments import check_numbers
-from gateway_async._background import run_beside
+from gateway_async._background import repeat, run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.journal.protocol import Journal
@@ -97,7 +95,6 @@ async def migrate_vaults(
             rows,
             store,
             is_shard=is_shard,
-            counts_totals=True,
             name=name,
             allowance=RowAllowance(max_rows),
             concurrency=concurrency,
@@ -116,7 +113,6 @@ async def migrate_rows(
     journal: Journal,
     *,
     is_shard: bool,
-    counts_totals: bool,
     name: str | None,
     allowance: RowAllowance,
     concurrency: int,
@@ -131,8 +127,7 @@ async def migrate_rows(
     """Store the rows of a whole input, or of one of its shards.
 
     It takes the arguments of `migrate_vaults`, but `rows` come from `iterate_rows`. For a shard of several processes,
-    `since` is the journal's first run that counts as this one. `counts_totals` says whether the rows of all runs are
-    counted.
+    `since` is the journal's first run that counts as this one. Then the coordinator counts the rows of all runs.
     """
     report = Report(gateway=gateway.base_url, location=gateway.location_id, started_at=datetime.now(UTC))
     limiter = ConcurrencyLimiter(concurrency, rate)
@@ -152,46 +147,28 @@ async def migrate_rows(
             on_row=on_row,
             give_up_after=give_up_after,
         )
-        monitor = _Monitor(report, limiter, runner, ReportCallbacks(report, stop_when, on_progress))
-        async with counting_totals(report, journal) if counts_totals else nullcontext():
+        callbacks = ReportCallbacks(report, stop_when, on_progress)
+
+        async def update() -> None:
+            report.failed_attempts = limiter.failed_attempts
+            report.limit = limiter.limit
+            report.in_flight = limiter.in_flight
+            report.failures = dict(limiter.failures)
+            report.waits_for = runner.waits_for
+            if reason := callbacks.call():
+                runner.stop(reason)
+
+        async with counting_totals(report, journal) if since is None else nullcontext():
             with gateway.observing(limiter.observe):
                 # Neither waits for the other: a slow journal would delay a stop.
-                async with run_beside(monitor.update_often, monitor.write_often):
+                async with run_beside(
+                    partial(repeat, update, _TICK_SECONDS), partial(repeat, runner.write, _TICK_SECONDS)
+                ):
                     await runner.run(rows, since or run.number, is_shard=is_shard)
-                monitor.update()
+                await update()
     finally:
         report.ended_at = datetime.now(UTC)
     return report
-
-
-@attrs.define
-class _Monitor:
-    """Updates the report and checks for a stop."""
-
-    _report: Report
-    _limiter: ConcurrencyLimiter
-    _runner: Runner
-    _callbacks: ReportCallbacks
-
-    async def update_often(self) -> None:
-        while True:
-            self.update()
-            await anyio.sleep(_TICK_SECONDS)
-
-    async def write_often(self) -> None:
-        while True:
-            await self._runner.write()
-            await anyio.sleep(_TICK_SECONDS)
-
-    def update(self) -> None:
-        report, limiter = self._report, self._limiter
-        report.failed_attempts = limiter.failed_attempts
-        report.limit = limiter.limit
-        report.in_flight = limiter.in_flight
-        report.failures = dict(limiter.failures)
-        report.waits_for = self._runner.waits_for
-        if reason := self._callbacks.call():
-            self._runner.stop(reason)
 
 
 def _gateway_identity(gateway: AsyncGateway) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import attrs
@@ -82,7 +82,7 @@ class Totals:
         return f"{self.rows:,} {pluralize(self.rows, 'row')}: {counts}"
 
 
-MAX_KINDS: Final = 10_000
+_MAX_REASONS: Final = 10_000
 """Maximum number of different reasons; more would not be useful."""
 
 _ROW_DETAILS: Final = (
@@ -93,23 +93,20 @@ _ROW_DETAILS: Final = (
 )
 """Details of a single row, and the common text that replaces them."""
 
+K = TypeVar("K")
 
-class Reasons:
-    """Counts the reasons of rejections without the details of single rows. The number of reasons is bounded."""
 
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+def count_reasons(counts: Counter[str], result: RowResult | JournalEntry) -> None:
+    """Count the reasons of a rejected or repeated row, without its details."""
+    if result.state in REJECTED_STATES:
+        for reason in result.reasons:
+            count_reason(counts, generalize(reason))
 
-    def add(self, result: RowResult | JournalEntry) -> None:
-        """Count the reasons of a rejected or repeated row."""
-        if result.state in REJECTED_STATES:
-            for reason in map(generalize, result.reasons):
-                if reason in self._counts or len(self._counts) < MAX_KINDS:
-                    self._counts[reason] += 1
 
-    def most(self, number: int) -> list[tuple[str, int]]:
-        """The most frequent reasons with their number of rows."""
-        return self._counts.most_common(number)
+def count_reason(counts: Counter[K], reason: K) -> None:
+    """Count a reason, unless there are too many."""
+    if reason in counts or len(counts) < _MAX_REASONS:
+        counts[reason] += 1
 
 
 def generalize(reason: str) -> str:

@@ -135,7 +135,6 @@ class ShardJob:
                 iterate_rows(self.rows_of(shard)),
                 journal,
                 is_shard=True,
-                counts_totals=False,
                 name=self.name,
                 allowance=allowance,
                 concurrency=self.concurrency,

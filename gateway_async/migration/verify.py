@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
 from contextlib import aclosing, closing
 from enum import StrEnum
+from functools import partial
 from os import PathLike
 from random import Random
 from typing import Any, Final
@@ -12,7 +13,7 @@ import anyio
 import attrs
 
 from gateway_async._arguments import check_numbers
-from gateway_async._background import run_beside
+from gateway_async._background import repeat, run_beside
 from gateway_async.client import AsyncGateway
 from gateway_async.errors import (
     AuthenticationError,
@@ -24,7 +25,7 @@ from gateway_async.errors import (
 )
 from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowState, iterate_started
 from gateway_async.migration.journal.store import open_limited_journal
-from gateway_async.migration.report import MAX_KINDS, Totals, generalize
+from gateway_async.migration.report import Totals, count_reason, generalize
 from gateway_async.migration.rows.row import (
     InputRow,
     VaultRow,
@@ -122,6 +123,8 @@ class Verification:
         findings = self._findings.setdefault(finding.verdict, [])
         if len(findings) < _MAX_FINDINGS:
             findings.append(finding)
+        for detail in finding.details or ("",):
+            count_reason(self.reasons, (finding.verdict, generalize(detail)))
 
 
 Pair = tuple[JournalEntry, VaultCreate | None]
@@ -186,11 +189,15 @@ class _Checker:
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
         sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
-        async with run_beside(self._report_progress), receiver, anyio.create_task_group() as workers:
+        async with (
+            run_beside(partial(repeat, self._call_back, _PROGRESS_SECONDS)),
+            receiver,
+            anyio.create_task_group() as workers,
+        ):
             workers.start_soon(self._send_pairs, pairs, sender)
             for _ in range(self._concurrency):
                 workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
-        self._call_back()
+        await self._call_back()
 
     async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any) -> None:
         async with sender, aclosing(pairs):
@@ -224,24 +231,14 @@ class _Checker:
                 self.result.matching += 1
 
     def add(self, finding: Finding) -> None:
-        reasons = self.result.reasons
         self.result.add(finding)
-        for detail in finding.details or ("",):
-            reason = (finding.verdict, generalize(detail))
-            if reason in reasons or len(reasons) < MAX_KINDS:
-                reasons[reason] += 1
         if self._on_finding:
             self._on_finding(finding)
 
     def _add_finding(self, entry: JournalEntry, verdict: Verdict, details: tuple[str, ...]) -> None:
         self.add(Finding(entry.key, entry.line, entry.vault_id, verdict, details))
 
-    async def _report_progress(self) -> None:
-        while True:
-            self._call_back()
-            await anyio.sleep(_PROGRESS_SECONDS)
-
-    def _call_back(self) -> None:
+    async def _call_back(self) -> None:
         if self._on_progress:
             self._on_progress(self.result)
 

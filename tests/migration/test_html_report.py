@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections import Counter
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from gateway_async.migration import Report, RowResult, RowState, Sample
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext, as_values, duration, headline
-from gateway_async.migration.report import Reasons
+from gateway_async.migration.report import count_reasons
 
 CHROMIUM = os.environ.get("GATEWAY_TEST_CHROMIUM")
 SAMPLES = [Sample(second * 0.5, second * 500, second // 4, 16 + second % 48) for second in range(200)]
@@ -128,7 +129,7 @@ def test_the_report_as_plain_values() -> None:
 
 
 def test_reasons_are_counted_without_what_is_of_one_row() -> None:
-    reasons = Reasons()
+    reasons = Counter[str]()
     for number in range(3):
         said = (
             f"key: line {number} has the same key",
@@ -136,8 +137,8 @@ def test_reasons_are_counted_without_what_is_of_one_row() -> None:
             f"account_number: fails the check digit, ends in 000{number}",
         )
         for state in (RowState.REJECTED, RowState.STORED):
-            reasons.add(RowResult(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
-    assert reasons.most(9) == [
+            count_reasons(reasons, RowResult(key="k", api_id="", state=state, fingerprint="", line=None, reasons=said))
+    assert reasons.most_common(9) == [
         ("key: another line has the same key", 3),
         ("key: a line is stored under this key with other content", 3),
         ("account_number: fails the check digit", 3),

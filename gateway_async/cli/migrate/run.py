@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
@@ -42,7 +42,7 @@ from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.summary import RunContext, as_values, duration
 from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
-from gateway_async.migration.report import REJECTED_STATES, Reasons, Report, update_totals
+from gateway_async.migration.report import REJECTED_STATES, Report, count_reasons, update_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox.serve import handle_signals
 
@@ -65,7 +65,7 @@ class MigrationRun:
         self._display = MigrationDisplay(self._meter, Console(stderr=True), as_json=options.as_json)
         self._interruption = Interruption(self._display.print)
         self._stopped_by_limit = False
-        self._reasons = Reasons()
+        self._reasons = Counter[str]()
         self._newest_rejects: deque[RowResult] = deque(maxlen=_MAX_NEWEST_REJECTS)
         self._report = Report()
         self._rejects = (
@@ -190,7 +190,7 @@ class MigrationRun:
 
     def _on_row(self, row: VaultRow, result: RowResult) -> None:
         if result.state in REJECTED_STATES:
-            self._reasons.add(result)
+            count_reasons(self._reasons, result)
             self._newest_rejects.appendleft(result)
             if self._rejects:
                 self._rejects.add(row, result)
@@ -240,14 +240,14 @@ class MigrationRun:
         """Read what the report lacks in the journal: the figures after an error, the reasons of rows not reached."""
         if self._report.totals is not None and not self._report.not_reached:
             return
-        reasons = Reasons()
+        reasons = Counter[str]()
         if self._report.totals is None:
             await update_totals(self._report, journal)
         with suppress(JournalError):
             for state in REJECTED_STATES:
                 async with aclosing(iterate_entries(journal, state)) as entries:
                     async for entry in entries:
-                        reasons.add(entry)
+                        count_reasons(reasons, entry)
             self._reasons = reasons
 
     async def _write_vault_ids(self, journal: Journal) -> None:
@@ -288,7 +288,7 @@ class MigrationRun:
             input=options.input.location,
             journal=display_location(options.journal_location),
             rejects=str(options.rejects) if wrote_rejects else "",
-            reasons=self._reasons.most(_MAX_REASONS),
+            reasons=self._reasons.most_common(_MAX_REASONS),
             newest_rejects=tuple(self._newest_rejects),
             resume_command=command_line(arguments, same_input),
         )
