@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,7 @@ import attrs
 from gateway_async._background import run_beside
 from gateway_async._text import pluralize
 from gateway_async.errors import JournalError
-from gateway_async.migration.journal.protocol import Journal, JournalEntry, RowResult, RowState
+from gateway_async.migration.journal.protocol import Journal, RowState
 from gateway_async.observe import logger
 
 _MAX_SAMPLES: Final = 600
@@ -96,11 +96,10 @@ _ROW_DETAILS: Final = (
 K = TypeVar("K")
 
 
-def count_reasons(counts: Counter[str], result: RowResult | JournalEntry) -> None:
+def count_reasons(counts: Counter[str], reasons: Iterable[str]) -> None:
     """Count the reasons of a rejected or repeated row, without its details."""
-    if result.state in REJECTED_STATES:
-        for reason in result.reasons:
-            count_reason(counts, generalize(reason))
+    for reason in reasons:
+        count_reason(counts, generalize(reason))
 
 
 def count_reason(counts: Counter[K], reason: K) -> None:

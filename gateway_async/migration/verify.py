@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from os import PathLike
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import attrs
@@ -188,25 +188,21 @@ class _Checker:
     _unread_in_a_row: int = 0
 
     async def check(self, pairs: AsyncGenerator[Pair]) -> None:
-        sender, receiver = anyio.create_memory_object_stream[Pair](self._concurrency)
-        async with (
-            run_beside(partial(repeat, self._call_back, _PROGRESS_SECONDS)),
-            receiver,
-            anyio.create_task_group() as workers,
-        ):
-            workers.start_soon(self._send_pairs, pairs, sender)
+        ticks = partial(repeat, self._call_back, _PROGRESS_SECONDS)
+        async with aclosing(pairs), run_beside(ticks), anyio.create_task_group() as workers:
+            lock = anyio.Lock()
             for _ in range(self._concurrency):
-                workers.start_soon(self._check_pairs, receiver, workers.cancel_scope)
+                workers.start_soon(self._check_pairs, pairs, lock, workers.cancel_scope)
         await self._call_back()
 
-    async def _send_pairs(self, pairs: AsyncGenerator[Pair], sender: Any) -> None:
-        async with sender, aclosing(pairs):
-            async for pair in pairs:
-                await sender.send(pair)
-
-    async def _check_pairs(self, receiver: Any, scope: anyio.CancelScope) -> None:
-        async for entry, request in receiver:
-            await self._check_account(entry, request)
+    async def _check_pairs(self, pairs: AsyncGenerator[Pair], lock: anyio.Lock, scope: anyio.CancelScope) -> None:
+        """Check pairs until none is left. The lock lets one worker read at a time."""
+        while True:
+            async with lock:
+                pair = await anext(pairs, None)
+            if pair is None:
+                return
+            await self._check_account(*pair)
             if self.result.stopped:
                 scope.cancel()
 

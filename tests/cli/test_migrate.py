@@ -329,12 +329,13 @@ def test_max_rows(
 
 
 def test_stopped_rerun(environment: dict[str, str], tmp_path: Path) -> None:
-    """A run that stops before the rejects of an earlier one gives their number and reasons, and where they are."""
-    file, rejects, values = write(tmp_path / "cards.csv", 6, wrong=2), tmp_path / "rejects.csv", tmp_path / "r.json"
+    """Runs that stop before the rejects of an earlier one give their number, reasons and place, and keep their file."""
+    file, rejects, values = write(tmp_path / "cards.csv", 7, wrong=2), tmp_path / "rejects.csv", tmp_path / "r.json"
     header, *rows = file.read_text().splitlines()
     file.write_text("\n".join([header, *reversed(rows)]), encoding="utf-8")  # the wrong ones are the last
-    migrate(environment, file, *MAPPED)
-    new = [f"new{row},{card(9 + row)},{expiry}" for row, expiry in enumerate(("13/30", "12/30", "12/30", "12/30"))]
+    migrate(environment, file, *MAPPED, "--rejects", rejects)
+    fuller = rejects.read_text()
+    new = [f"new{row},{card(9 + row)},{expiry}" for row, expiry in enumerate(("13/30", *["12/30"] * 4))]
     file.write_text("\n".join([header, *new, rows[1], rows[0]]), encoding="utf-8")
     ended = migrate(environment, file, *MAPPED, "--max-rows", "1", "--rejects", rejects, "--report-json", values)
     report = json.loads(values.read_text())
@@ -342,30 +343,11 @@ def test_stopped_rerun(environment: dict[str, str], tmp_path: Path) -> None:
     assert [reason["rows"] for reason in report["reasons"]] == [3]
     assert len(rejects.read_text().splitlines()) == 1 + 1
     assert "other rejects: 2 that this run did not reach, in the journal" in ended.stdout
+    assert f"did not reach all rejects of an earlier one, which are in {rejects}~." in ended.stdout
+    migrate(environment, file, *MAPPED, "--max-rows", "1", "--rejects", rejects)
+    assert (tmp_path / "rejects.csv~").read_text() == fuller
     without = migrate(environment, file, *MAPPED, "--max-rows", "1")
     assert (without.returncode, "rejects: in the journal\n" in without.stdout) == (5, True)
-
-
-def test_no_stopped_rerun_loses_rejects(environment: dict[str, str], tmp_path: Path) -> None:
-    file, rejects = write(tmp_path / "cards.csv", 6, wrong=3), tmp_path / "rejects.csv"
-    header, *rows = file.read_text().splitlines()
-    file.write_text("\n".join([header, *reversed(rows)]), encoding="utf-8")
-    assert migrate(environment, file, *MAPPED, "--rejects", rejects).returncode == 3
-    fuller = rejects.read_text()
-    new = [f"new{row},{card(9 + row)},{expiry}" for row, expiry in enumerate(("13/30", *["12/30"] * 9))]
-    file.write_text("\n".join([header, *new, *reversed(rows)]), encoding="utf-8")
-    for rerun, backup in enumerate(["rejects.csv~", None, None]):
-        stopped = migrate(environment, file, *MAPPED, "--max-rows", "1", "--rejects", rejects)
-        assert (stopped.returncode, len(rejects.read_text().splitlines())) == (5, 1 + 1)
-        lacking = "did not reach all rejects of an earlier one, which are in "
-        assert (f"{lacking}{tmp_path}/{backup}" in stopped.stdout) is (backup is not None), rerun
-    assert fuller in [file.read_text() for file in tmp_path.glob("rejects.csv~*")]
-
-
-def test_a_limit_that_the_last_row_reaches_stops_nothing(environment: dict[str, str], tmp_path: Path) -> None:
-    file = write(tmp_path / "cards.csv", 3, wrong=2)
-    ended = migrate(environment, file, *MAPPED, "--max-rejected", "1", "--concurrency", "1")
-    assert (ended.returncode, "Every row has ended; 2 of 3 were rejected." in ended.stdout) == (3, True)
 
 
 def test_a_journal_that_does_not_count_delays_no_output_file(

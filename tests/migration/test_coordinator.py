@@ -10,7 +10,7 @@ import trio.testing
 
 from gateway_async.errors import JournalError
 from gateway_async.migration.dask import _Coordinator
-from gateway_async.migration.journal.protocol import RowResult, RowState, limit_response_time
+from gateway_async.migration.journal.protocol import LimitedJournal, RowResult, RowState
 from gateway_async.migration.report import Report, ReportCallbacks
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.shard_job import ShardJob, ShardResult
@@ -118,7 +118,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
 
 def coordinator(cluster: Any, rows: Rows, *, retries: int = 0, **callbacks: Any) -> _Coordinator:
     job = ShardJob(path="cards.csv", name="cards", journal=lambda: cluster, size=0, give_up_after=60.0, max_rows=9)
-    journal = limit_response_time(cluster)
+    journal = LimitedJournal(cluster)
     called = ReportCallbacks(Report(), **callbacks)
     return _Coordinator(client=cluster, job=job, journal=journal, callbacks=called, retries=retries, on_row=rows.report)
 

@@ -190,7 +190,7 @@ class MigrationRun:
 
     def _on_row(self, row: VaultRow, result: RowResult) -> None:
         if result.state in REJECTED_STATES:
-            count_reasons(self._reasons, result)
+            count_reasons(self._reasons, result.reasons)
             self._newest_rejects.appendleft(result)
             if self._rejects:
                 self._rejects.add(row, result)
@@ -247,7 +247,7 @@ class MigrationRun:
             for state in REJECTED_STATES:
                 async with aclosing(iterate_entries(journal, state)) as entries:
                     async for entry in entries:
-                        count_reasons(reasons, entry)
+                        count_reasons(reasons, entry.reasons)
             self._reasons = reasons
 
     async def _write_vault_ids(self, journal: Journal) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 import anyio
 import attrs
@@ -227,29 +227,25 @@ class Journal(Protocol):
         ...
 
 
-def limit_response_time(journal: Journal) -> Journal:
-    """Make calls of a journal raise `JournalError` if it does not respond in time; a close is given up."""
-    return cast("Journal", _LimitedJournal(journal))
+class LimitedJournal:
+    """A journal whose calls raise `JournalError` if it does not respond in time; its close is given up."""
 
-
-class _LimitedJournal:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._journal, name)
-        if not callable(method):
-            return method
+        attribute: Any = getattr(self._journal, name)
 
         async def call(*args: Any, **options: Any) -> Any:
             with anyio.move_on_after(RESPONSE_SECONDS):
-                return await method(*args, **options)
+                return await attribute(*args, **options)
             location = getattr(self._journal, "location", type(self._journal).__name__)
             raise JournalError(location, f"no response within {RESPONSE_SECONDS:g} s")
 
-        return call
+        return call if callable(attribute) else attribute
 
     async def aclose(self) -> None:
+        """Close the journal, if it responds in time."""
         with anyio.move_on_after(RESPONSE_SECONDS) as scope:
             await self._journal.aclose()
         if scope.cancelled_caught:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from gateway_async._background import closing_async
 from gateway_async._secrets import Secret
@@ -22,10 +22,10 @@ from gateway_async.migration.journal.protocol import (
     Journal,
     JournalEntry,
     JournalRun,
+    LimitedJournal,
     RowResult,
     RowStarted,
     RowState,
-    limit_response_time,
 )
 
 _SCHEMA: Final = """
@@ -246,5 +246,5 @@ class PostgresJournal(_SqlJournal):
 async def open_limited_journal(journal: Journal | str | PathLike[str]) -> AsyncIterator[Journal]:
     """Open a journal, given or in a file, whose calls have a time limit; close it after a block."""
     opened = SqliteJournal(journal) if isinstance(journal, str | PathLike) else journal
-    async with closing_async(limit_response_time(opened)) as limited:
-        yield limited
+    async with closing_async(LimitedJournal(opened)) as limited:
+        yield cast("Journal", limited)

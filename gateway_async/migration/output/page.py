@@ -42,11 +42,8 @@ _FOOT: Final = 34
 
 _STEPS: Final = (1, 2, 5, 10)
 _MAX_TIMES: Final = 8
-_TIME_STEPS: Final = (
-    *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30),
-    *(60 * minutes for minutes in (1, 2, 5, 10, 15, 30)),
-    *(3600 * 2**power for power in range(20)),
-)
+_UNITS: Final = ((3600, "h"), (60, "min"))
+"""Seconds and names of the units that label two of them or more; anything shorter is labeled in seconds."""
 
 
 class _Point(NamedTuple):
@@ -135,17 +132,10 @@ def _curve(name: str, height: int, ticks: int, points: Sequence[_Point]) -> dict
 
 
 def _times(seconds: float) -> Iterator[dict[str, Any]]:
-    step = next(step for step in _TIME_STEPS if seconds / step <= _MAX_TIMES)
-    for number in range(int(seconds / step) + 1):
-        yield {"at": _x(number * step, seconds), "label": _moment(number * step)}
-
-
-def _moment(seconds: float) -> str:
-    if seconds < 60:  # noqa: PLR2004
-        return f"{seconds:g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= 2 * size), (1, "s"))
+    for number in _round_numbers(seconds / size, _MAX_TIMES):
+        if number * size <= seconds:
+            yield {"at": _x(number * size, seconds), "label": f"{number:g} {unit}"}
 
 
 def _x(seconds: float, end: float) -> float:

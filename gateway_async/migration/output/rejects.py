@@ -114,15 +114,14 @@ class Rejects:
         with self._file or nullcontext():
             if self._error is not None:
                 raise self._error
-            if self._writer is not None:
-                self._writer.finish()
-            if self._file is not None:
-                if is_partial and self._lacks_earlier(self._file):
-                    self.fuller = backup_path(self._path, unused=True)
-                self._file.backup = self.fuller if is_partial else backup_path(self._path)
-        if self._file is None:
-            part_path(self._path).unlink(missing_ok=True)  # of a killed process; it may contain card numbers
-        return self._file is not None
+            if self._file is None:
+                part_path(self._path).unlink(missing_ok=True)  # of a killed process; it may contain card numbers
+                return False
+            self._writer.finish()
+            if is_partial and self._lacks_earlier(self._file):
+                self.fuller = backup_path(self._path, unused=True)
+            self._file.backup = self.fuller if is_partial else backup_path(self._path)
+        return True
 
     def _lacks_earlier(self, file: AtomicFile) -> bool:
         """Return whether the existing file has lines that the new one lacks. Only hashes of them are in memory."""

@@ -142,7 +142,7 @@ def _rejects(report: Report, context: RunContext) -> Iterator[tuple[str, str]]:
     location = shlex.quote(context.journal) if context.journal else "JOURNAL"
     named = f" --name {shlex.quote(report.name)}" if "://" in location else ""
     for state in states:
-        yield f"list {state} rows", f"gateway-async migrate journal {location}{named} --state {state}"
+        yield f"list {state}", f"gateway-async migrate journal {location}{named} --state {state}"
 
 
 def failures(report: Report) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, BinaryIO, Final
+from os import PathLike
+from typing import Any, Final
 
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration.rows.builder import build_mapped_row, unreadable_row
@@ -22,8 +23,8 @@ class ParquetRows:
     """
 
     def __init__(self, given: Source, columns: Columns, *, shard: Shard | None = None) -> None:
-        self._file, self._file_handle = _open_file(given)
-        self._owns_file = self._file_handle is not given
+        self._file = _open_file(given)
+        self._owns_file = isinstance(given, str | PathLike)
         self._groups = range(shard.start, shard.end) if shard else range(self._file.num_row_groups)
         self._line = shard.first_line if shard else 1
         self._constants = columns.constants
@@ -52,9 +53,7 @@ class ParquetRows:
 
     def close(self) -> None:
         """Close the file if it was opened here."""
-        self._file.close()
-        if self._owns_file:
-            self._file_handle.close()
+        self._file.close(force=self._owns_file)
 
     def _rows(self, batch: Any) -> list[VaultRow]:
         columns = [_values(column) for column in batch.columns]
@@ -70,15 +69,14 @@ class ParquetRows:
 
 def parquet_shards(given: Source, rows_per_shard: int) -> list[Shard]:
     """Combine row groups into shards of at least `rows_per_shard` rows."""
-    file, file_handle = _open_file(given)
+    file = _open_file(given)
     shards, start, line, rows = [], 0, 1, 0
     for group in range(file.num_row_groups):
         rows += file.metadata.row_group(group).num_rows
         if rows >= rows_per_shard or group == file.num_row_groups - 1:
             shards.append(Shard(start, group + 1, line, rows))
             start, line, rows = group + 1, line + rows, 0
-    file.close()
-    file_handle.close()
+    file.close(force=True)
     return shards
 
 
@@ -98,13 +96,13 @@ def _arrow() -> Any:
     return import_module("pyarrow")
 
 
-def _open_file(given: Source) -> tuple[Any, BinaryIO]:
+def _open_file(given: Source) -> Any:
     arrow = _arrow()
     if given == STDIN:
         raise InvalidRequestError("source: Parquet cannot be read from standard input (expected the path of a file)")
     file, _ = open_file(given)
     try:
-        return arrow.parquet.ParquetFile(file, pre_buffer=False), file
+        return arrow.parquet.ParquetFile(file, pre_buffer=False)
     except (OSError, ValueError, arrow.lib.ArrowException):
         if file is not given:
             file.close()
