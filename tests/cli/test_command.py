@@ -6,11 +6,13 @@ import socket
 import ssl
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from typer.main import get_command
 
 from gateway_async.cli.app import COMMANDS, app
+from gateway_async.cli.inbox import InboxCommand
 from gateway_async.cli.trigger import EVENTS
 from tests.support.in_process import run
 from tests.support.processes import run_python
@@ -185,6 +187,16 @@ def test_an_invalid_address(tmp_path: Path, arguments: tuple[str, ...], address:
     assert (ended.returncode, ended.stdout) == (2, "")
     assert [line.startswith(said) for line in ended.stderr.splitlines()] == [True]
     assert "planted" not in ended.stderr
+
+
+def test_only_errors_of_files_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = iter([PermissionError(13, "Permission denied", "cards.csv"), TimeoutError(), ConnectionResetError()])
+    monkeypatch.setattr(InboxCommand, "run", Mock(side_effect=errors))
+    ended = run("inbox", "inbox.db")
+    assert (ended.returncode, ended.stderr) == (1, "gateway-async: [Errno 13] Permission denied: 'cards.csv'\n")
+    for bug in (TimeoutError, ConnectionResetError):  # Python shows where it comes from
+        with pytest.raises(bug):
+            run("inbox", "inbox.db")
 
 
 @pytest.mark.parametrize("module", ["gateway_async", "gateway_async.cli"])
