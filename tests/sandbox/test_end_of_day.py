@@ -138,6 +138,20 @@ def test_the_clock_runs_into_midnight(
     assert eventually(sent_messages) == [("before due", midnight(on(7)))]
 
 
+# --- bank payments
+
+
+def test_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
+    """From its `effective_date` on a bank payment advances one status each midnight, also in a jump."""
+    paid = shop.pay_from_bank(effective_date=on(100).isoformat()).json()["transaction"]
+    sandbox.advance(100 * DAY)
+    moved = shop.get(f"/v2/transactions/{paid['id']}").json()["transaction"]
+    sandbox.advance(100 * DAY)
+    settled = shop.get(f"/v2/transactions/{paid['id']}").json()["transaction"]
+    assert [paid["status_id"], moved["status_id"], settled["status_id"]] == [131, 132, 134]
+    assert settled["settle_date"] == on(102).isoformat()
+
+
 # --- far jumps, other runs, new beginnings
 
 
