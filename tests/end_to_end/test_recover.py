@@ -20,7 +20,7 @@ from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, make_call
 from tests.support.processes import start_function
 from tests.support.sales import sale, sale_at
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.anyio
 
@@ -165,3 +165,26 @@ async def _store_everything(gateway: AsyncGateway, sandbox: Sandbox) -> None:
     await gateway.router_account_vaults.create(
         RouterAccountVaultCreate(terminal_id=sandbox.terminal_id, contact_id=sandbox.contact_id)
     )
+
+
+async def test_settlement_and_capture(sandbox: Sandbox, path: Path) -> None:
+    """After a lost response and a crash, the records show that both were done."""
+    async with sandbox.gateway() as gateway:
+        reserved = await gateway.transactions.create(sale(action="authonly"))
+    sandbox.fault("PUT /v2/transactions/{id}", "delay", seconds=30)
+    with program(sandbox, path, f'gateway.transactions.complete("{reserved.id}", "9.00")'):
+        await until(lambda: [each for each in sandbox.ledger()["transactions"] if each["status_id"] == 101])
+    sandbox.fault("POST /v2/transactionbatches/{id}/settle", "delay", seconds=30)
+    async with sandbox.gateway() as gateway:
+        batch = await gateway.transaction_batches.list({"is_open": True}).first()
+        assert batch
+        with program(sandbox, path, f'gateway.transaction_batches.settle("{batch.id}")'):
+            with anyio.fail_after(PATIENCE):
+                while (await gateway.transaction_batches.get(batch.id)).is_open:
+                    await anyio.sleep(0.02)
+    async with sandbox.gateway(ledger=SqliteLedger(path)) as gateway:
+        found = await gateway.recover()
+    assert [(each.resource, each.outcome, each.record.id) for each in found] == [
+        ("transactions", "found", reserved.id),
+        ("transaction_batches", "found", batch.id),
+    ]
