@@ -89,6 +89,23 @@ async def test_a_browser_that_does_not_read_delays_nothing() -> None:
                 run.end()
 
 
+async def test_a_page_that_does_not_close_gets_a_whole_response() -> None:
+    run = Run()
+    is_open = anyio.Event()
+    lines: list[str] = []
+
+    async def read(url: str) -> None:
+        async with httpx.AsyncClient(timeout=PATIENCE) as browser, browser.stream("GET", f"{url}/events") as response:
+            is_open.set()
+            lines.extend([line async for line in response.aiter_lines()])
+
+    async with anyio.create_task_group() as pages, serve_live_page(0, run.read) as url:
+        pages.start_soon(read, url)
+        await is_open.wait()
+        run.end()
+    assert lines[-2:] == ["data: </main></body></html>", ""]
+
+
 async def test_open_pages_share_one_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_page, "_UPDATE_SECONDS", 1000)  # however long they take to open
     run = Run()

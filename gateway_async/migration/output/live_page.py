@@ -20,6 +20,7 @@ from gateway_async.migration.report import Report
 
 _HOSTS: Final = ["127.0.0.1", "localhost"]
 _UPDATE_SECONDS: Final = 1.0
+_CLOSING_SECONDS: Final = 1.0
 _HEADERS: Final = {
     "content-security-policy": "frame-ancestors 'none'",  # the page itself has the rest of its policy
     "cross-origin-resource-policy": "same-origin",
@@ -66,8 +67,9 @@ class LivePage:
             yield "".join(f"data: {line}\n" for line in self._render().splitlines()) + "\n"
             with anyio.move_on_after(_UPDATE_SECONDS):
                 await self._ended.wait()
-        while (await request.receive())["type"] != "http.disconnect":  # the page closes the connection
-            pass
+        with anyio.move_on_after(_CLOSING_SECONDS):  # the page closes the connection; a slow one gets a whole response
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
 
     def _render(self) -> str:
         """Return the current page. All browsers share it."""
