@@ -64,7 +64,7 @@ class MigrationRun:
         self._meter = ProgressMeter(self._share)
         self._display = MigrationDisplay(self._meter, Console(stderr=True), as_json=options.as_json)
         self._interruption = Interruption(self._display.print)
-        self._stopped_by_limit = False
+        self._limit_reason = ""
         self._reasons = Counter[str]()
         self._newest_rejects: deque[RowResult] = deque(maxlen=_MAX_NEWEST_REJECTS)
         self._report = Report()
@@ -181,7 +181,7 @@ class MigrationRun:
             return None
         now = datetime.now()  # noqa: DTZ005  the user's local time
         reason = self._interruption.check() or self._options.limits.reason_to_stop(report, now)
-        self._stopped_by_limit = self._stopped_by_limit or bool(reason)
+        self._limit_reason = reason or self._limit_reason
         return reason
 
     def _on_progress(self, report: Report) -> None:
@@ -297,7 +297,8 @@ class MigrationRun:
         """Print the result and return the exit status."""
         report = self._report
         interrupted = self._interruption.status if report.stopped == self._interruption.reason else 0
-        status: int = interrupted or exit_status(report, stopped_by_limit=self._stopped_by_limit or report.at_cap)
+        stopped_by_limit = report.at_cap or report.stopped == self._limit_reason
+        status: int = interrupted or exit_status(report, stopped_by_limit=stopped_by_limit)
         if self._failed and not interrupted:
             status = ExitStatus.FAILED
         context, files, notes = self._context(), self._files, self._notes
