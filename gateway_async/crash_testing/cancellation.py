@@ -83,7 +83,7 @@ async def _run(scenario: Scenario, run: ScenarioRun, at: float, method: str) -> 
 
     async with run.client() as gateway, anyio.create_task_group() as tasks:
         tasks.start_soon(run_scenario, gateway)
-    if steps.error and not steps.is_over and not run.is_prepared:
+    if steps.error and not steps.is_over and run.prepare is None:
         raise steps.error  # the scenario does not work by itself
     return steps.is_over
 

@@ -183,5 +183,5 @@ def _change_effects(page: RawList) -> Iterator[Effect]:
 
 def _settlement_effects(page: RawList) -> Iterator[Effect]:
     for row in page["transactionbatches"]:
-        if not row["is_open"]:
+        if not row["is_open"] and row["id"] in page["settled"]:  # midnight settles batches too
             yield Effect("settled", row["id"], frozenset({row["id"]}))

@@ -163,4 +163,4 @@ def _settings(
     credentials = {name: getattr(sandbox, name) for name in names}
     files = {"ledger": str(run.ledger), "recording": str(run.recording)}
     functions = {"make_ledger": ledger_function}
-    return {**credentials, **files, **functions, "options": options, "may_fail": run.is_prepared}
+    return {**credentials, **files, **functions, "options": options, "may_fail": run.prepare is not None}

@@ -47,7 +47,7 @@ class ScenarioRun:
 
     Attributes:
         sandbox: the sandbox; it is reset.
-        prepare: called with the sandbox after the reset, to plan faults or create records.
+        prepare: called after the reset, to plan faults or create records; with it, the scenario may fail.
         ledger: the path of the ledger, a new one for each run.
         make_ledger: creates the ledger from that path.
         options: the numeric options of the client.
@@ -55,7 +55,7 @@ class ScenarioRun:
     """
 
     _sandbox: Sandbox
-    _prepare: Prepare | None
+    prepare: Prepare | None
     ledger: Path
     _options: Mapping[str, float]
     _baseline: Mapping[str, int] = attrs.field(factory=dict)
@@ -66,11 +66,6 @@ class ScenarioRun:
     def recording(self) -> Path:
         """The file in which the ledger's entries are recorded."""
         return self.ledger.with_suffix(".recording")
-
-    @property
-    def is_prepared(self) -> bool:
-        """Whether `prepare` was given: then the scenario may fail with a gateway error."""
-        return self._prepare is not None
 
     async def prepare_sandbox(self, *, fault_free: bool = False) -> None:
         """Reset and prepare the sandbox; `fault_free` removes the planned faults."""
@@ -104,8 +99,8 @@ class ScenarioRun:
 
     def _reset(self) -> None:
         self._sandbox.reset()
-        if self._prepare:
-            self._prepare(self._sandbox)
+        if self.prepare:
+            self.prepare(self._sandbox)
         self._before = effects_of(self._sandbox.ledger())
 
     def _wait_until_idle(self) -> None:

@@ -394,7 +394,8 @@ def test_failure_share(environment: dict[str, str], tmp_path: Path) -> None:
 
 def test_too_many_rejects(environment: dict[str, str], tmp_path: Path) -> None:
     """Something may be wrong with the whole file."""
-    ended = migrate(environment, write(tmp_path / "cards.csv", 30, wrong=9), *MAPPED, "--max-rejected", "3")
+    file = write(tmp_path / "cards.csv", 300, wrong=9)
+    ended = migrate(environment, file, *MAPPED, "--max-rejected", "3", "--rate", "50")
     assert ended.returncode == 5
     assert "more than 3 rows were rejected" in ended.stdout
 

@@ -70,6 +70,19 @@ async def test_cancelling(sandbox: Sandbox, scenario: Scenario) -> None:
 
 
 @pytest.mark.anyio
+async def test_midnight(sandbox: Sandbox) -> None:
+    """A batch that the gateway settles at midnight is no effect of a call."""
+
+    async def passes_midnight(gateway: AsyncGateway) -> None:
+        await sale(gateway)
+        await anyio.to_thread.run_sync(sandbox.advance, 86_400)
+
+    (await cancel_everywhere(passes_midnight, sandbox)).check()
+    (batch,) = sandbox.ledger()["transactionbatches"]
+    assert not batch["is_open"]
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("prepare", [goes_dark, responds_late])
 async def test_bad_line(sandbox: Sandbox, prepare: Prepare) -> None:
     """On a bad line, a call that cannot be looked up while it lasts is found afterwards."""

@@ -26,7 +26,7 @@ SETTLE, STORE_AT_TERMINAL = "POST /v2/transactionbatches/b1/settle", "POST /v2/r
 
 def page(**changes: Any) -> dict[str, Any]:
     """A ledger page of the sandbox."""
-    empty: dict[str, Any] = {"charged": {}, "refunded": {}, "stored": {}}
+    empty: dict[str, Any] = {"charged": {}, "refunded": {}, "stored": {}, "settled": {}}
     return {**empty, "transactions": [], "accountvaults": [], "transactionbatches": [], **changes}
 
 
@@ -35,7 +35,7 @@ REFUNDED = page(refunded={"s1": 1}, transactions=[SALE])
 STORED = page(stored={"c1": 1}, accountvaults=[VAULT])
 VOIDED = page(transactions=[SALE | {"status_id": 201}])
 CAPTURED = page(transactions=[SALE | {"reason_code_id": 1001}])
-SETTLED = page(transactionbatches=[BATCH])
+SETTLED = page(settled={"b1": 1}, transactionbatches=[BATCH])
 STORED_AT_TERMINAL = page(accountvaults=[AT_TERMINAL])
 
 

@@ -264,10 +264,11 @@ def change_product(
 def ledger(gateway: Gateway) -> Row:
     """Count how often each integrator id was `charged`, `refunded` or `stored`, and return the records.
 
-    A voided payment still counts as charged. A decline and an address check move
-    no money.
+    A voided payment still counts as charged. A decline and an address check move no money.
+    `settled` counts how often requests, not midnight, settled each batch.
     """
     counts = {name: effect.count_by_id(gateway) for name, effect in COUNTED_EFFECTS.items()}
+    counts["settled"] = transaction_batches.count_settling_requests(gateway)
     tables = (TRANSACTION, ACCOUNT_VAULT, TRANSACTION_BATCH)
     return counts | {table.plural: [_summarize(table, row) for row in gateway.store.select(table)] for table in tables}
 

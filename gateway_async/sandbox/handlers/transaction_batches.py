@@ -16,7 +16,7 @@ from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import find_record, respond
 from gateway_async.sandbox.request.transaction_relations import log_change
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import TRANSACTION, TRANSACTION_BATCH
+from gateway_async.sandbox.schema import CHANGELOG, TRANSACTION, TRANSACTION_BATCH
 from gateway_async.sandbox.schema.codes import TransactionType
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.simulators.vendor_tables import BANK_CODES, BATCH_ERRORS, REJECTED_BATCH_CENTS
@@ -63,6 +63,12 @@ def settle_batch(gateway: Gateway, batch: Row, user: Row = _NO_USER) -> Row:
     if settled is None:
         raise ValueError(f"Settle is not allowed when processing_status_id is {batch['processing_status_id']}.")
     return settled
+
+
+def count_settling_requests(gateway: Gateway) -> dict[str, int]:
+    """Count how often users settled each batch: only they are named in the change log."""
+    where = "user_id IS NOT NULL AND action = 'UPDATE' GROUP BY model_id"
+    return dict(gateway.store.query(CHANGELOG, ("model_id", "count(*)"), where))
 
 
 def settle_open_batches(gateway: Gateway, _day: date) -> None:
@@ -136,9 +142,8 @@ def _create_batch(gateway: Gateway, user: Row, payment: Row) -> Row:
 
 def _settle(gateway: Gateway, batch: Row, user: Row) -> Row | None:
     message = _find_error(gateway, batch)
-    return _change_state(
-        gateway, batch, BatchTrigger.SETTLE_WITH_ERROR if message else BatchTrigger.SETTLE, user, message
-    )
+    trigger = BatchTrigger.SETTLE_WITH_ERROR if message else BatchTrigger.SETTLE
+    return _change_state(gateway, batch, trigger, user, message)
 
 
 def _find_error(gateway: Gateway, batch: Row) -> str | None:
