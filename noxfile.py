@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-ALL_TESTS = ("-m", "not slow", "-n", "4", "--dist", "loadscope")
+ALL_TESTS = ("-m", "not slow", "-n", "6", "--dist", "loadscope")
 CORE = ",".join(f"gateway_async/{name}/*" for name in ("_execution", "_http", "_wire", "models", "resources"))
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
@@ -105,7 +105,7 @@ def coverage(session: nox.Session) -> None:
     """
     session.install("-e", ".[tests]", "coverage>=7.10")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", *session.posargs, "-n", "4", "--dist", "loadscope")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, "-n", "6", "--dist", "loadscope")
     session.run("coverage", "combine", "--quiet")
     has_stores = {"GATEWAY_TEST_POSTGRES", "GATEWAY_TEST_REDIS"} <= os.environ.keys()
     session.run("coverage", "report", *(() if has_stores else ("--fail-under=0",)))
