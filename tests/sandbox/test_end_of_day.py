@@ -15,7 +15,7 @@ from gateway_async.sandbox import Sandbox
 from .conftest import Eventually, OpenShop, Record, Shop, noon
 
 DAY = 86_400
-TODAY = date(2027, 3, 1)
+TODAY = date(2099, 3, 1)
 EMAIL = "ada@example.test"
 SentMessages = Callable[[], list[tuple[str, int]]]
 Batches = Callable[[], list[tuple[int, ...]]]
