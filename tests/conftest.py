@@ -68,7 +68,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(_SECONDS_FOR_EXAMPLE * settings().max_examples))
 
 
+def pytest_collectstart() -> None:
+    """Collect no garbage among the tests until all are there: there is hardly any."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Exclude the collected tests, which exist until the end, from each garbage collection."""
+    gc.enable()
     gc.collect()
     gc.freeze()

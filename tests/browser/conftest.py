@@ -16,7 +16,8 @@ from tests.support.browser import CHROMIUM, Visitor
 async def browser() -> AsyncIterator[Browser]:
     """Run one browser for the tests of a module."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        options = ["--no-sandbox", "--renderer-process-limit=1"]  # a process for each tab costs more than its page
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         await browser.close()
 
