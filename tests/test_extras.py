@@ -10,7 +10,6 @@ from tests.docs.documents import ROOT
 from tests.support.processes import run_python
 
 RUN = "import anyio\nasync def main():\n    {body}\nanyio.run(main)"
-COMMAND = "import sys; sys.argv = ['gateway-async', '--help']; from gateway_async.cli import main; main()"
 PARTS = [
     ("sandbox", "starlette", "from gateway_async.sandbox import Sandbox"),
     ("sandbox", "uvicorn", "import gateway_async.sandbox"),
@@ -48,8 +47,6 @@ PARTS = [
         + RUN.format(body="await m('tcp://127.0.0.1:1', 'rows.csv', journal='x', name='x')"),
     ),
     ("otel", "opentelemetry", "import gateway_async.telemetry.opentelemetry"),
-    ("cli", "typer", COMMAND),
-    ("cli", "rich", COMMAND.replace("--help", "check")),
 ]
 
 
