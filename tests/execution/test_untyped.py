@@ -284,7 +284,10 @@ async def test_action() -> None:
     ("content", "problem"),
     [
         ({"transaction_amount": 12.5}, "transaction_amount: must be a Decimal"),
-        ({"lines": [{"unit_cost": 1.5}]}, r"lines\[0\].unit_cost: must be a Decimal"),
+        ({"lines": [{"unit_cost": 1.5}]}, r"(^|\s)lines\[0\].unit_cost: must be a Decimal"),
+        ({"lines": {"tax": "much"}}, r"lines.tax: is not an amount"),
+        ({"rate": Decimal("NaN")}, "rate: is not an amount"),
+        ({"account_number": "4111\ud800"}, "account_number: has an invalid character"),
         ({"transaction_amount": "12.505"}, "transaction_amount: has more than two decimals"),
         ({"tax": Decimal("NaN")}, "tax: is not an amount"),
         ({"tip_amount": ["1.00", "much"]}, r"tip_amount\[1\]: is not an amount"),
