@@ -465,6 +465,7 @@ def test_ledger_entry() -> None:
         is_new=True,
     )
     assert entry == LedgerEntry(resource="router_transactions", location_id="loc", outcome_query=outcome_query)
+    assert attrs.evolve(OutcomeQuery.read(outcome_query.as_json()), is_new=True) == outcome_query  # not kept
     reversal = TransactionUpdate(action="partialreversal", transaction_amount="1.00")
     assert SALE.update_with_action("t1", reversal, DEFAULTS).ledger_entry == LedgerEntry(
         resource="transactions", location_id=None, outcome_query=None
