@@ -10,7 +10,8 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-ALL_TESTS = ("-m", "not slow", "-n", "6", "--dist", "loadscope")
+IN_PARALLEL = ("-n", "6", "--dist", "loadscope")  # more than cores: tests wait a lot
+ALL_TESTS = ("-m", "not slow", *IN_PARALLEL)
 CORE = ",".join(f"gateway_async/{name}/*" for name in ("_execution", "_http", "_wire", "models", "resources"))
 PYTHONS = nox.project.python_versions(PYPROJECT)
 
@@ -105,7 +106,7 @@ def coverage(session: nox.Session) -> None:
     """
     session.install("-e", ".[tests]", "coverage>=7.10")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", *session.posargs, "-n", "6", "--dist", "loadscope")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, *IN_PARALLEL)
     session.run("coverage", "combine", "--quiet")
     has_stores = {"GATEWAY_TEST_POSTGRES", "GATEWAY_TEST_REDIS"} <= os.environ.keys()
     session.run("coverage", "report", *(() if has_stores else ("--fail-under=0",)))

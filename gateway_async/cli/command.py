@@ -96,9 +96,9 @@ class Command(_PlainHelp, TyperCommand):
             return ctx.invoke(super().invoke(ctx).run)
         except GatewayError as error:
             fail_with(error)
+        except (TimeoutError, ConnectionError):  # no file raises it, so it is a bug: show where
+            raise
         except OSError as error:
-            if isinstance(error, TimeoutError | ConnectionError):  # no file raises it, so it is a bug: show where
-                raise
             fail(str(error))
         except ModuleNotFoundError as missing:  # of an extra; the message says how to install it
             fail(str(missing), ExitStatus.WRONG_USAGE)

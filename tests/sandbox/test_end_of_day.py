@@ -138,9 +138,6 @@ def test_the_clock_runs_into_midnight(
     assert eventually(sent_messages) == [("before due", midnight(on(7)))]
 
 
-# --- bank payments
-
-
 def test_bank_payment(shop: Shop, sandbox: Sandbox) -> None:
     """From its `effective_date` on a bank payment advances one status each midnight, also in a jump."""
     paid = shop.pay_from_bank(effective_date=on(100).isoformat()).json()["transaction"]

@@ -15,7 +15,7 @@ from gateway_async import (
     ContactCreate,
     ContactUpdate,
     PaylinkCreate,
-    PostbackConfigCreate,
+    QuickInvoiceCreate,
     QuickInvoiceUpdate,
     Transaction,
     TransactionCreate,
@@ -73,10 +73,9 @@ def test_prepared_classes() -> None:
 
 def test_masked_content() -> None:
     """What errors and logs show has no secret, nothing that is nested, and no password of an address."""
-    shown = {"url": "https://u:***@h/", "resource": "contact"}
-    assert prepare(PostbackConfigCreate(url="https://u:planted@h/", resource="contact")).masked == shown
-    mapping = {"url": "https://u:planted@h/", "lines": {"title": "Tea"}, "pin": Secret("1234"), "title": "Tea"}
-    assert prepare(mapping).masked == {"url": shown["url"], "lines": "***", "pin": "***", "title": "Tea"}
+    assert prepare(QuickInvoiceUpdate(title="https://u:planted@h/")).masked == {"title": "https://u:***@h/"}
+    mapping = {"title": "https://u:planted@h/", "lines": {"name": "Tea"}, "pin": Secret("1234"), "note": "Tea"}
+    assert prepare(mapping).masked == {"title": "https://u:***@h/", "lines": "***", "pin": "***", "note": "Tea"}
 
 
 # --- values
@@ -129,7 +128,7 @@ def test_outgoing_values() -> None:
         "exp_date": "0930",
     }
     assert content_of(AccountVaultUpdate(account_type=AccountType.VISA)) == {"account_type": "visa"}
-    assert json_of(ContactUpdate(email_trx_receipt=True)) == b'{"email_trx_receipt":1}'  # in Python, True equals 1
+    assert json_of(ContactCreate(last_name="S", email_trx_receipt=True)) == b'{"last_name":"S","email_trx_receipt":1}'
 
 
 def test_times_go_out_as_unix_seconds() -> None:
@@ -151,6 +150,11 @@ def test_amount_digits(amount: Any, written: bytes) -> None:
     assert json_of(PaylinkCreate(amount_due=amount)) == b'{"amount_due":' + written + b"}"
     update = QuickInvoiceUpdate(item_list={"Tea": amount})
     assert json_of(update) == b'{"item_list":{"Tea":' + written + b"}}"
+
+
+def test_other_amounts_stay_texts_with_two_decimals() -> None:
+    new = QuickInvoiceCreate(title="x", due_date=date(2026, 1, 2), item_list={}, single_payment_min_amount=5)
+    assert content_of(new)["single_payment_min_amount"] == "5.00"
 
 
 def test_additional_amounts() -> None:
