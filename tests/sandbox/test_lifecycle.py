@@ -50,7 +50,7 @@ async def test_a_cancelled_block_stops_it() -> None:
 
 def test_leftovers(eventually: Eventually) -> None:
     """No thread, socket or task remains after the block, even with waiting requests."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with Sandbox(terminals="manual") as sandbox:
         waiting = [threading.Thread(target=wait_at_terminal, args=(sandbox.info,)) for _ in range(5)]
         for one in waiting:
@@ -59,7 +59,7 @@ def test_leftovers(eventually: Eventually) -> None:
     for one in waiting:
         one.join()
     gc.collect()
-    assert threading.active_count() == before
+    assert before.issuperset(threading.enumerate())
 
 
 def wait_at_terminal(info: SandboxInfo) -> None:
@@ -257,6 +257,12 @@ def test_a_reset_keeps_the_initial_records_and_first_contact(sandbox: Sandbox, s
     left = read_all(sandbox)
     assert [contact["id"] for contact in left.pop("contacts")] == [sandbox.contact_id]
     assert left == {name: records for name, records in initial.items() if name != "contacts"}
+
+
+def test_a_reset_does_not_cut_off_what_a_browser_loads(sandbox: Sandbox) -> None:
+    with httpx.stream("GET", f"{sandbox.base_url}/static/vendor/swagger-ui-bundle.js") as script:
+        sandbox.reset()
+        assert len(script.read()) == int(script.headers["content-length"])
 
 
 def test_older_file(tmp_path: Path, open_shop: OpenShop) -> None:

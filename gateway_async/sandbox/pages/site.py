@@ -63,12 +63,17 @@ PAGES = _DASHBOARD | _PAYMENT
 _ENDPOINTS = frozenset({path.split("/")[1] for path in ROUTES | FORMS} | {"_sandbox"})
 """The first segments of paths that are not pages."""
 
-_STATIC = Mount("/static", ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static")))
+_FILES = ExceptionMiddleware(StaticFiles(directory=Path(__file__).parent / "static"))
 
 
 def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
     """Wrap an application to serve the pages beside it."""
-    routes: list[BaseRoute] = [_STATIC]
+
+    async def send_file(scope: Scope, receive: Receive, send: Send) -> None:
+        gateway.listener.mark_as_page()
+        await _FILES(scope, receive, send)
+
+    routes: list[BaseRoute] = [Mount("/static", send_file)]
     for path, pages in PAGES.items():
         error_template = "payment/error.html" if path in _PAYMENT else "error.html"
         routes.append(Route(path, _endpoint(gateway, pages, error_template), methods=[*pages]))

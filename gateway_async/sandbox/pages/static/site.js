@@ -1,4 +1,4 @@
-// Buttons that copy, and JSON that stays folded when a live part of a page is replaced.
+// Buttons that copy, and folds and keyboard focus that stay when a live part of a page is replaced.
 "use strict";
 
 function addCopyButton(source) {
@@ -16,19 +16,32 @@ function addCopyButton(source) {
   (source.closest("a") ?? source)[source.tagName === "CODE" ? "after" : "before"](button);
 }
 
-const foldsById = new Map();
-
-function findFolds(part) {
-  return [...part.querySelectorAll("details")];
+function addCopyButtons(part) {
+  if (navigator.clipboard) part.querySelectorAll("[data-copy]").forEach(addCopyButton);
 }
 
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  foldsById.set(detail.target.id, findFolds(detail.target).map((each) => each.open));
+addCopyButtons(document);
+
+const formerById = new Map();
+
+function findFoldsAndButtons(part) {
+  return [...part.querySelectorAll("summary, button")];
+}
+
+document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+  const found = findFoldsAndButtons(target);
+  const open = found.map((each) => each.parentElement.open);
+  formerById.set(target.id, { open, focused: found.indexOf(document.activeElement) });
 });
 
-// htmx sends this for the whole page, and for each part that it has replaced.
-document.addEventListener("htmx:load", ({ detail }) => {
-  if (navigator.clipboard) detail.elt.querySelectorAll("[data-copy]").forEach(addCopyButton);
-  const [folds, former] = [findFolds(detail.elt), foldsById.get(detail.elt.id)];
-  if (former?.length === folds.length) folds.forEach((each, index) => (each.open = former[index]));
+// Not at htmx:load, which comes a moment later: a click before it would be undone.
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  if (!(target instanceof Element)) return;
+  addCopyButtons(target);
+  const [found, former] = [findFoldsAndButtons(target), formerById.get(target.id)];
+  if (former?.open.length !== found.length) return;
+  found.forEach((each, index) => {
+    if (each.tagName === "SUMMARY") each.parentElement.open = former.open[index];
+  });
+  found[former.focused]?.focus({ preventScroll: true });
 });
