@@ -362,10 +362,7 @@ def lookup_by_success(call: Call[T], *, missing_is_success: bool = False, repeat
     return Lookup(
         request=call.request,
         read=read,
-        api_id=call.api_id,
         fields=call.fields,
-        sent=call.sent,
-        error_class=call.error_class,
         not_found_result=LookupResult(LookupStatus.EXECUTED, cast("Any", True)) if missing_is_success else None,
         repeats_write=repeats_write,
     )

@@ -14,18 +14,13 @@ from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.summary import RunContext, RunProgress
 from tests.support.waiting import PATIENCE
 
-pytestmark = pytest.mark.anyio
+pytestmark = pytest.mark.asyncio
 
 CARD = "4111111111111111"
 REJECTS = (
     RowResult(key=CARD, api_id="", state=RowState.REJECTED, fingerprint="", line=7, reasons=("<script>alert(1)",)),
 )
 RUNNING = RunContext(input="cards.csv", newest_rejects=REJECTS, progress=RunProgress(rate=120.0, share=0.25, eta=90.0))
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Run:

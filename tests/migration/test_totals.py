@@ -28,15 +28,10 @@ from gateway_async.migration.rows.row import VaultRow
 
 from .files import CARD, HEADER
 
-pytestmark = pytest.mark.anyio
+pytestmark = pytest.mark.asyncio
 
 TAKEN = ValidationError(422, fields={"account_vault_api_id": ("has already been taken.",)})
 REFUSED = ValidationError(422, fields={"account_holder_name": ("is not nice.",)})
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 class Gateway:

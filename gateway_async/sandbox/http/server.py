@@ -28,7 +28,6 @@ BODY_SECONDS = 60.0
 
 _REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 _logger = logging.getLogger("gateway_async.sandbox")
-
 _logger.setLevel(logging.ERROR)  # callers that send invalid HTTP get a response, not a log line
 
 _CONNECT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # the host to connect to when the server listens on all addresses
@@ -209,7 +208,7 @@ class Listener:
         self._resuming = asyncio.ensure_future(self.resume())
 
     def mark_as_page(self) -> None:
-        """Declare that the current request reads a page.
+        """Declare that the current request reads a page or a file of one.
 
         `wait_until_idle` does not wait for it, and a reset does not cancel it.
         """

@@ -91,9 +91,8 @@ def with_pages(app: ASGIApp, gateway: Gateway) -> ASGIApp:
 
 def _is_opened_by_a_browser(scope: Scope) -> bool:
     """Whether a person has opened an address that is not an endpoint."""
-    if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].split("/")[1] in _ENDPOINTS:
-        return False
-    return "text/html" in Headers(scope=scope).get("accept", "")
+    is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].split("/")[1] not in _ENDPOINTS
+    return is_page and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _endpoint(
