@@ -156,6 +156,9 @@ CASES = [
          "POST GET", post=[refused(last_name="cannot be blank")], get=[NOT_THERE]),
     case("a lost change counts as made when the record shows it", lambda g: plans(g).update("found", {"title": "Tea"}),
          {"id": "found"}, "PUT GET", put=[LOST], get=[record("plan", title="Tea")]),
+    case("so does one of a transaction without an action",
+         lambda g: transactions(g).update("found", {"description": "Tea"}), {"id": "found"},
+         "PUT GET", put=[LOST], get=[record("transaction", description="Tea")]),
     *(
         case(f"two actions of {plural} may do twice as much", overriding(untyped), OutcomeUnknownError, "PUT",
              put=[LOST])
@@ -280,6 +283,29 @@ async def test_action() -> None:
     assert script.asked[0].url.params["skip_count"] == "2"
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+async def test_lost_action(method: Any) -> None:
+    """The error has the integrator id and what was sent, without secrets."""
+    lost: list[ScriptedResponse] = [LOST]
+    script = Script(**{method.lower(): lost})
+    unknown = await script.fail(
+        lambda gateway: plans(gateway).action(ApiId("mine"), "pay", {"account_number": CARD}, method=method),
+        OutcomeUnknownError,
+    )
+    assert (unknown.api_id, unknown.sent) == ("mine", {"account_number": "************1111"})
+
+
+@pytest.mark.parametrize("verb", [5, "", "../x", "skip-payment", "größe"])
+async def test_an_action_is_a_word_of_the_path(verb: Any) -> None:
+    script = Script()
+    await script.fail(lambda g: plans(g).action("found", verb), InvalidRequestError, match="verb: must be a word")
+    wrong: Any = "GET"
+    await script.fail(
+        lambda g: plans(g).action("found", "pay", method=wrong), InvalidRequestError, match="method: must"
+    )
+    assert script.methods == []
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -313,11 +339,17 @@ async def test_unsendable_content(content: Any, problem: str) -> None:
 async def test_masked_fields() -> None:
     """A gateway that echoes them leaks nothing, at any depth of the content."""
     echoed = refused(account_number=f"{CARD} is bad", other="no 99887766 and 987")
-    script = Script(post=[echoed])
     new = {"account_number": CARD, "deep": [{"cvv": 987, "password": "99887766"}]}
-    error = await script.fail(lambda gateway: plans(gateway).create(new), ValidationError)
-    assert not any(secret in f"{error} {error.fields}" for secret in (CARD, "99887766", "987"))
-    assert script.bodies("POST")[0]["plan"]["deep"] == [{"cvv": "987", "password": "99887766"}]
+    sent: list[Verb[Any]] = [
+        lambda gateway: plans(gateway).create(new),
+        lambda gateway: plans(gateway).action("found", "pay", new),
+        lambda gateway: gateway.request("POST", "/v2/plans", body={"plan": new}),
+    ]
+    for send in sent:
+        script = Script(post=[echoed])
+        error = await script.fail(send, ValidationError)
+        assert not any(secret in f"{error} {error.fields}" for secret in (CARD, "99887766", "987"))
+        assert script.bodies("POST")[0]["plan"]["deep"] == [{"cvv": "987", "password": "99887766"}]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +393,8 @@ async def test_other_methods(response: ScriptedResponse) -> None:
     script = Script(post=[response], put=[response], delete=[response], patch=[response])
     async with script.gateway() as gateway:
         for method in methods:
-            await error_of(gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
+            unknown = await error_of(gateway.request(method, "/v2/plans", body={"plan": {}}), OutcomeUnknownError)
+            assert unknown.sent == {"plan": "***"}
     assert script.methods == methods
 
 
@@ -401,6 +434,7 @@ async def test_an_empty_response_has_no_json() -> None:
                     "/v2/a b",
                     "/v2/%zz",
                     "/v2/../x",
+                    "/v2/./x",
                     "/v2/%2e%2e/x",
                     "/v2/x%2F..%2Fy",
                     "/v2//x",

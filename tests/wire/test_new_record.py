@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from gateway_async._wire.call import LookupStatus, OutcomeQuery
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.new_record import new_record, read_before
+from gateway_async.errors import MismatchedReplyError
 from gateway_async.resources import lookup_of
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
@@ -18,13 +20,15 @@ def row(id: str, created_ts: Any = 100, **fields: Any) -> dict[str, Any]:
     return {"id": id, "created_ts": created_ts, "last_four": "1111", **EXPECTED, **fields}
 
 
-def listed(*rows: dict[str, Any]) -> dict[str, Any]:
-    return {"accountvaults": list(rows), "meta": {"pagination": {"totalCount": len(rows), "pageCount": 1}}}
+def listed(*rows: dict[str, Any], **pagination: Any) -> dict[str, Any]:
+    pagination = pagination or {"totalCount": len(rows), "pageCount": 1}
+    return {"accountvaults": list(rows), "meta": {"pagination": pagination}}
 
 
-def asked(*before: dict[str, Any]) -> OutcomeQuery:
+def asked(*before: dict[str, Any], **pagination: Any) -> OutcomeQuery:
     """The outcome query that the list before the write gives."""
-    return read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(listed(*before))
+    content = listed(*before, **pagination)
+    return read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(content)
 
 
 def found(outcome_query: OutcomeQuery, *after: dict[str, Any]) -> Any:
@@ -37,10 +41,13 @@ def test_both_reads() -> None:
     first = read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query)
     assert dict(first.request.params) == dict(new_record(ACCOUNT_VAULT, asked()).request.params) == expected
     assert (first.request.method, first.request.path) == ("GET", "/v2/accountvaults")
+    assert first.fresh_connection  # a late response could show other records
 
 
 def test_only_ids_and_a_time_are_kept() -> None:
-    assert asked(row("a", 7), row("b", "9")).sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
+    outcome_query = asked(row("a", 7), row("b", "9"))
+    assert outcome_query.sent == {"ids": ["a", "b"], "created_ts": 9, "is_complete": True}
+    assert (outcome_query.id, outcome_query.expected) == ("", EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +76,11 @@ def test_moved_up() -> None:
     before = [row(f"v{number}", 100 + number) for number in range(100)]
     with pytest.raises(FieldError, match="one may be new"):
         found(asked(*before), *before[1:], row("old", 99))
-    assert found(asked(*before), row("new", 200), *before[1:]).record.id == "new"
+    assert found(asked(*before), row("new", 199), *before[1:]).record.id == "new"
+    older = attrs.evolve(asked(), sent={"ids": [], "created_ts": 200})  # by a version that kept no more
+    with pytest.raises(FieldError, match="one may be new"):
+        found(older, row("old", 199))
+    assert found(asked(row("b", contact_id="x"), totalCount=9), row("new", 1)).record.id == "new"
 
 
 def test_an_id_that_a_complete_list_did_not_have_is_new_whatever_its_time() -> None:
@@ -97,6 +108,17 @@ def test_no_list(content: Any) -> None:
         read_before(ACCOUNT_VAULT, EXPECTED, lambda outcome_query: outcome_query).read(content)
     with pytest.raises(FieldError):
         new_record(ACCOUNT_VAULT, asked()).read(content)
+
+
+def test_list_with_one_count() -> None:
+    """One is enough; a list of another contact, or a later page, proves nothing."""
+    for pagination in ({"totalCount": 0}, {"pageCount": 1}):
+        assert new_record(ACCOUNT_VAULT, asked()).read(listed(**pagination)).status is LookupStatus.NOT_EXECUTED
+    with pytest.raises(FieldError, match="one may be new"):
+        new_record(ACCOUNT_VAULT, asked()).read(listed(pageCount=1, currentPage=2))
+    link = {"self": {"href": "https://gateway.test/v2/accountvaults?contact_id=another"}}
+    with pytest.raises(MismatchedReplyError, match=r"links\.self"):
+        new_record(ACCOUNT_VAULT, asked()).read(listed(pageCount=1, links=link))
 
 
 def test_json() -> None:
