@@ -78,7 +78,7 @@ def _all_names(text: str) -> list[list[str]]:
         found.append([name for name, _ in pairs])
 
     try:
-        json.loads(text, object_pairs_hook=add, parse_int=str, parse_float=str, parse_constant=str)
+        json.loads(text, object_pairs_hook=add)
     except RecursionError:
         raise ValueError("nested too deep") from None
     return found

@@ -104,10 +104,11 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
     """Build the lookup for an outcome query of `read_before`."""
     known, since = set(outcome_query.sent["ids"]), outcome_query.sent["created_ts"]
     was_complete = outcome_query.sent.get("is_complete", False)
-    values = outcome_query.sent.get("values", _NOTHING)
+    expected, values = outcome_query.expected, outcome_query.sent.get("values", _NOTHING)
 
     def read(content: Any) -> LookupResult[R]:
-        rows, is_complete = _rows(spec, content, outcome_query.expected)
+        listed, is_complete = _rows(spec, content, expected)
+        rows = [row for row in listed if all(str(row.get(name)) == str(value) for name, value in expected.items())]
         unknown = [row for row in rows if str(row["id"]) not in known]
         if spec.api_id:  # a row with an integrator id is of another call
             unknown = [row for row in unknown if not row.get(spec.api_id)]
@@ -118,7 +119,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
             raise FieldError(f".{spec.plural}", "the list has more rows than were read, so one may be new")
         return LookupResult(LookupStatus.NOT_EXECUTED)
 
-    return Lookup(request=_list_newest(spec, outcome_query.expected), read=read)
+    return Lookup(request=_list_newest(spec, expected), read=read)
 
 
 def _only_match(spec: ResourceSpec[Any], new: list[Mapping[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -149,8 +150,8 @@ def _list_newest(spec: ResourceSpec[Any], expected: Mapping[str, Any]) -> HttpRe
     return HttpRequest(path=spec.path, params=params)
 
 
-def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], bool]:
-    """The rows with the expected values, and whether all are there.
+def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) -> tuple[tuple[Any, ...], bool]:
+    """The listed rows, and whether all are there.
 
     Raises:
         FieldError: `content` is not a list of such records.
@@ -167,8 +168,7 @@ def _rows(spec: ResourceSpec[Any], content: Any, expected: Mapping[str, Any]) ->
         is_complete = True
     except FieldError:
         is_complete = False
-    rows = [row for row in page.records if all(str(row.get(name)) == str(value) for name, value in expected.items())]
-    return rows, is_complete
+    return page.records, is_complete
 
 
 def _created_ts(row: Mapping[str, Any]) -> int:

@@ -102,11 +102,13 @@ async def test_no_integrator_id() -> None:
     assert script.bodies("POST") == [{"note": {"note": "Tea"}}]
 
 
-async def test_other_location() -> None:
+@pytest.mark.parametrize("response", [listed("transactions"), httpx.Response(200, json={})])
+async def test_other_location(response: ScriptedResponse) -> None:
     """The payment is made, and looked up, at the location that the content names."""
-    script = Script(post=[LOST], get=[listed("transactions")])
+    script = Script(post=[LOST], get=[response])
     sale = {"action": "sale", "transaction_amount": "12.50", "account_vault_id": "v", "location_api_id": "shop-2"}
-    await script.fail(lambda gateway: transactions(gateway).create(sale), OutcomeUnknownError, max_attempts=1)
+    unknown = await script.fail(lambda g: transactions(g).create(sale), OutcomeUnknownError, max_attempts=1)
+    assert "KeyError" not in str(unknown)
     assert "location_id" not in script.bodies("POST")[0]["transaction"]
     assert script.asked[-1].url.path == "/v2/transactions"
     assert "location_id" not in script.asked[-1].url.params
@@ -468,3 +470,5 @@ async def test_terminal_request(name: str) -> None:
         call = free_request("POST", Secret(f"/v2/{name}s"), {}, body, None)
     assert script.methods == ["POST"]
     assert (call.repeat_effect, call.terminal_id) == (RepeatEffect.TERMINAL, "t")
+    other = free_request("POST", Secret(f"/v2/{name}s"), {}, {name: {"title": "Tea"}}, None)
+    assert (other.repeat_effect, other.terminal_id) == (RepeatEffect.UNNAMED, None)

@@ -80,7 +80,10 @@ def test_moved_up() -> None:
     older = attrs.evolve(asked(), sent={"ids": [], "created_ts": 200})  # by a version that kept no more
     with pytest.raises(FieldError, match="one may be new"):
         found(older, row("old", 199))
-    assert found(asked(row("b", contact_id="x"), totalCount=9), row("new", 1)).record.id == "new"
+    unfiltered = asked(row("b", contact_id="x"), totalCount=9)
+    with pytest.raises(FieldError, match="one may be new"):
+        found(unfiltered, row("old", 99))
+    assert found(unfiltered, row("new")).record.id == found(asked(totalCount=9), row("new", 1)).record.id == "new"
 
 
 def test_an_id_that_a_complete_list_did_not_have_is_new_whatever_its_time() -> None:
@@ -110,7 +113,7 @@ def test_no_list(content: Any) -> None:
         new_record(ACCOUNT_VAULT, asked()).read(content)
 
 
-def test_list_with_one_count() -> None:
+def test_one_count() -> None:
     """One is enough; a list of another contact, or a later page, proves nothing."""
     for pagination in ({"totalCount": 0}, {"pageCount": 1}):
         assert new_record(ACCOUNT_VAULT, asked()).read(listed(**pagination)).status is LookupStatus.NOT_EXECUTED

@@ -524,6 +524,7 @@ def test_content_that_keeps_the_rules_between_fields_is_accepted(kind: type[Requ
         (Decimal("NaN"), [".a: is not a number"]),
         ({1, 2}, [".a: cannot be sent as JSON: set"]),
         (b"x", [".a: cannot be sent as JSON: bytes"]),
+        (Secret("\ud800"), [".a: has an invalid character (a lone surrogate)"]),
         ({CARD: 0.5}, [".a.************1111: must not be a float; use a Decimal or a str"]),
     ],
 )  # fmt: skip
@@ -535,7 +536,7 @@ def test_unsendable_json(value: Any, lines: list[str], limits: bool) -> None:
 
 def test_sendable_json() -> None:
     """Everything that JSON has, dates, decimals and read-only mappings."""
-    value: dict[str, Any] = {"a": [None, True, 1, "x", Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
+    value: Any = {"a": [None, True, 1, "x", Secret("x"), Decimal("1.5"), date(2025, 1, 2), (1,), MappingProxyType({})]}
     assert found(TransactionCreate, custom_data=value, extra=value) == []
 
 
