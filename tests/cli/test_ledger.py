@@ -15,23 +15,12 @@ from gateway_async import Intent, PostgresLedger, SqliteLedger, TransactionCreat
 from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
+from tests.support.intents import SALE
 from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
 from tests.support.processes import Ended, run_on_terminal
 from tests.support.servers import postgres_only
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-OPEN = Intent(
-    id="1",
-    call="POST /v2/transactions",
-    resource="transactions",
-    api_id="order-17",
-    location_id="loc",
-    terminal_id="till-1",
-    sent_at=NOON,
-    conclusive_at=NOON + timedelta(seconds=50),
-    sent={"transaction_amount": "12.50"},
-    outcome_query=None,
-)
+OPEN = attrs.evolve(SALE, id="1", api_id="order-17", terminal_id="till-1", outcome_query=None)
 
 
 @pytest.fixture

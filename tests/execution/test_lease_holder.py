@@ -349,34 +349,27 @@ async def test_a_store_that_hangs_right_before_sending_keeps_the_call_unsent() -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such clock")
-async def test_sleeping_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop's clock stood still, as uvloop's does under a callback that blocks; another client came."""
+@pytest.mark.parametrize(
+    ("seconds", "change", "reason"),
+    [(3600.0, {"away": lambda: True}, "the terminal's lease was lost"), (15.0, {"others": 1000}, "held by till-8")],
+)
+async def test_sleeping_machine(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, change: dict[str, Any], reason: str
+) -> None:
+    """The event loop's clock stood still, as uvloop's does under a callback that blocks; another client came.
+
+    After half of the lease's time, too, the store is asked before anything is sent.
+    """
     lease, script = Lease(), Script(post=[APPROVED])
 
     def wake() -> str:
-        monkeypatch.setattr("time.clock_gettime", lambda _: 3600.0)
-        lease.away = lambda: True
+        monkeypatch.setattr("time.clock_gettime", lambda _: seconds)
+        vars(lease).update(change)
         return "key"
 
     monkeypatch.setattr("time.clock_gettime", lambda _: 0.0)
     options = {"terminal_lease": lease, "credentials": UserApiKey("user", wake)}
-    await script.fail(sell_at_terminal, NotSentError, match="the terminal's lease was lost", **options)
-    assert script.methods == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such clock")
-async def test_short_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine slept for half of the lease's time: the store is asked before anything is sent."""
-    lease, script = Lease(), Script(post=[APPROVED])
-
-    def wake() -> str:
-        monkeypatch.setattr("time.clock_gettime", lambda _: 15.0)
-        lease.others = 1000
-        return "key"
-
-    monkeypatch.setattr("time.clock_gettime", lambda _: 0.0)
-    options = {"terminal_lease": lease, "credentials": UserApiKey("user", wake)}
-    await script.fail(sell_at_terminal, NotSentError, match="held by till-8", **options)
+    await script.fail(sell_at_terminal, NotSentError, match=reason, **options)
     assert script.methods == []
 
 

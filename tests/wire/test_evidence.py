@@ -26,6 +26,9 @@ from gateway_async._wire.evidence import (
 from gateway_async.models.codes import ReasonCode, TransactionAction
 
 MOVES = (IS_ON_INVOICE, IS_OFF_INVOICE)
+NINE, TWENTY = {"transaction_amount": "9.00"}, {"transaction_amount": "20.00"}
+TIPPED = {"transaction_amount": "14.50", "tip_amount": "2.00"}
+DECLINED = {"transaction_amount": "12.00", "reason_code_id": int(ReasonCode.AUTH_INCREMENT_DECLINED)}
 SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("void", {}, {"status_id": 201}, True),
     ("void", {}, {"status_id": "201"}, True),
@@ -35,62 +38,32 @@ SETTLED: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("authcomplete", {}, {"status_id": 134}, True),
     ("authcomplete", {}, {"status_id": 102}, False),
     ("authcomplete", {}, {"status_id": 301}, True),
-    (
-        "authcomplete",
-        {"transaction_amount": "9.00"},
-        {"status_id": 101, "transaction_amount": 9, "auth_amount": 5},
-        True,
-    ),
-    (
-        "authcomplete",
-        {"transaction_amount": "9.00"},
-        {"status_id": 101, "transaction_amount": 9, "auth_amount": 12},
-        True,
-    ),
-    ("authcomplete", {"transaction_amount": "9.00"}, {"status_id": 101, "transaction_amount": Decimal("9.0")}, True),
+    ("authcomplete", NINE, {"status_id": 101, "transaction_amount": 9, "auth_amount": 5}, True),
+    ("authcomplete", NINE, {"status_id": 101, "transaction_amount": 9, "auth_amount": 12}, True),
+    ("authcomplete", NINE, {"status_id": 101, "transaction_amount": Decimal("9.0")}, True),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": 15}, True),
     ("authincrement", {"transaction_amount": "15.00"}, {"transaction_amount": "12.00"}, False),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "2.00"}, True),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": "0.00"}, False),
     ("authincrement", {"transaction_amount": "15.00"}, {"status_id": 301}, True),
-    (
-        "authincrement",
-        {"transaction_amount": "15.00"},
-        {"transaction_amount": "12.00", "reason_code_id": int(ReasonCode.AUTH_INCREMENT_DECLINED)},
-        True,
-    ),
+    ("authincrement", {"transaction_amount": "15.00"}, DECLINED, True),
     ("tipadjust", {"tip_amount": "2.00"}, {"tip_amount": None}, False),
     (
         "authincrement",
-        {"transaction_amount": "20.00"},
+        TWENTY,
         {"transaction_amount": "20.60", "surcharge_amount": "0.60", "auth_surcharge_fee": None},
         True,
     ),
-    ("authincrement", {"transaction_amount": "20.00"}, {"transaction_amount": 20.6, "auth_surcharge_fee": 0.6}, True),
+    ("authincrement", TWENTY, {"transaction_amount": 20.6, "auth_surcharge_fee": 0.6}, True),
     (
         "authincrement",
-        {"transaction_amount": "20.00", "tax": "2.00"},
+        TWENTY | {"tax": "2.00"},
         {"transaction_amount": "20.60", "surcharge_amount": "0.60", "tax": "1.00"},
         False,
     ),
-    (
-        "tipadjust",
-        {"transaction_amount": "14.50", "tip_amount": "2.00"},
-        {"transaction_amount": "14.88", "tip_amount": "2.00", "surcharge_amount": "0.38"},
-        True,
-    ),
-    (
-        "tipadjust",
-        {"transaction_amount": "14.50", "tip_amount": "2.00"},
-        {"transaction_amount": "14.88", "tip_amount": "0.00", "surcharge_amount": "0.38"},
-        False,
-    ),
-    (
-        "tipadjust",
-        {"transaction_amount": "14.50", "tip_amount": "2.00"},
-        {"transaction_amount": "14.87", "tip_amount": "2.00", "surcharge_amount": "0.38"},
-        False,
-    ),
+    ("tipadjust", TIPPED, {"transaction_amount": "14.88", "tip_amount": "2.00", "surcharge_amount": "0.38"}, True),
+    ("tipadjust", TIPPED, {"transaction_amount": "14.88", "tip_amount": "0.00", "surcharge_amount": "0.38"}, False),
+    ("tipadjust", TIPPED, {"transaction_amount": "14.87", "tip_amount": "2.00", "surcharge_amount": "0.38"}, False),
     ("edit", {"description": "a", "clerk_number": None}, {"description": "a", "clerk_number": None}, True),
     ("edit", {"description": "a"}, {"description": "b"}, False),
     ("edit", {"billing_zip": "02115"}, {"billing_zip": "2115"}, False),
