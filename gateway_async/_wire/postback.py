@@ -146,7 +146,7 @@ def read_postback(headers: Mapping[str, str], body: bytes) -> Postback[Any]:
     Raises:
         PostbackRefusedError: 400; the body is not a postback.
     """
-    fields = _fields(headers.get("content-type", "").lower(), body)
+    fields = _fields(headers.get("content-type", ""), body)
     data = fields.get("data")
     if isinstance(data, str):
         data = _decode_json(data.encode(), "data")
@@ -268,7 +268,7 @@ def _decode_json(text: bytes, place: str) -> Any:
 def _check_names(text: bytes, place: str) -> None:
     """Reject an object that has a name twice, at any depth; its sender may mean either value."""
     try:
-        name = repeated_name(text.decode(errors="replace"))
+        name = repeated_name(text.decode())
     except ValueError:
         raise PostbackRefusedError(400, f"{place}: nested too deep") from None
     if name is not None:

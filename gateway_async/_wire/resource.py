@@ -232,7 +232,7 @@ class ResourceSpec(RecordReader[R]):
             before.read(reply)
             amount = _value(changes, "transaction_amount")
             if amount in (None, UNSET) or isinstance(amount, Secret) or amount_before is None:
-                return attrs.evolve(call, prerequisite=None)
+                return call
             sent = {"transaction_amount": money(amount), "amount_before": amount_before}
             outcome_query = self.outcome_query(ref, defaults, identity, IS_REVERSED, sent)
             return call.with_resolver(outcome_query, self.resolver(outcome_query), self.write_reader(outcome_query))

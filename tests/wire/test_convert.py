@@ -87,7 +87,9 @@ SPELLINGS: list[tuple[str, Any, list[Any]]] = [
 @pytest.mark.parametrize(("field", "value", "spellings"), SPELLINGS)
 def test_spellings(field: str, value: Any, spellings: list[Any]) -> None:
     """Flags, numbers, texts, dates, codes and structures are read from every form that gateways write."""
-    for found in (read(field, spelling) for spelling in spellings):
+    for spelling in spellings:
+        found = read(field, spelling)
+        assert structure(kind_of(field), {"id": "t", field: spelling}).extra == {}
         assert (found, type(found)) == (value, type(value))
         assert str(found) == str(value) or isinstance(value, datetime)  # all digits of an amount
         assert getattr(found, "tzinfo", UTC) is not None

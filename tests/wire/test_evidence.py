@@ -11,6 +11,7 @@ from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH,
     FIELDS_MATCH_OR_CLOSED,
+    HAS_STATUS,
     IS_OFF_INVOICE,
     IS_ON_INVOICE,
     IS_REOPENED,
@@ -210,6 +211,6 @@ def test_reopening_and_settling() -> None:
     assert failed == [False, False, True, True, False]
     void = evidence_of("void")
     assert void is not None
-    for evidence in (IS_REOPENED, IS_SETTLED, void):
+    for evidence in (IS_REOPENED, IS_SETTLED, HAS_STATUS, void):
         with pytest.raises(FieldError, match="missing"):
             done(evidence, {}, {})

@@ -108,6 +108,9 @@ def test_problems_of_the_request_and_of_its_files_come_together() -> None:
     with pytest.raises(InvalidRequestError) as refused:
         QUICK_INVOICE.create(invoice(title="", item_list={"a[": 1}), DEFAULTS, files=[FILE] * 5)
     assert [line.split(":")[0] for line in refused.value.problems] == ["title", "files", "item_list.a["]
+    call = QUICK_INVOICE.create(invoice(), DEFAULTS.with_options(None, False), files=[FILE] * 5)
+    assert (call.request.body, call.request.form is None) == (None, False)
+    assert QUICK_INVOICE.create(invoice(item_list={"a[": 1}), DEFAULTS, files=[]).request.form is None
 
 
 def test_a_form_does_not_show_its_content() -> None:

@@ -20,7 +20,7 @@ from gateway_async import (
     Transaction,
     TransactionCreate,
 )
-from gateway_async._secrets import AccountNumber, Secret, unseal
+from gateway_async._secrets import AccountNumber, Secret, seal, unseal
 from gateway_async._wire.json_text import decode, encode
 from gateway_async._wire.request import RequestDefaults, prepare
 from gateway_async._wire.rows import structure
@@ -74,8 +74,9 @@ def test_prepared_classes() -> None:
 def test_masked_content() -> None:
     """What errors and logs show has no secret, nothing that is nested, and no password of an address."""
     assert prepare(QuickInvoiceUpdate(title="https://u:planted@h/")).masked == {"title": "https://u:***@h/"}
-    mapping = {"title": "https://u:planted@h/", "lines": {"name": "Tea"}, "pin": Secret("1234"), "note": "Tea"}
+    mapping = {"title": "https://u:planted@h/", "lines": [Secret("77")], "pin": Secret("1234"), "note": "Tea"}
     assert prepare(mapping).masked == {"title": "https://u:***@h/", "lines": "***", "pin": "***", "note": "Tea"}
+    assert [secret.reveal() for secret in prepare(mapping).secrets] == ["planted", "77", "1234"]
 
 
 # --- values
@@ -134,6 +135,12 @@ def test_outgoing_values() -> None:
 def test_times_go_out_as_unix_seconds() -> None:
     local = datetime(2025, 11, 18, 7, tzinfo=timezone(timedelta(hours=-5)))
     assert content_of({"start": local}) == {"start": 1763467200}
+
+
+def test_sealed_number() -> None:
+    """A number that may be a card's stays a number, but for a card's own field."""
+    sealed = seal({"order": int(CARD), "account_number": int(CARD)})
+    assert content_of(sealed) == {"order": int(CARD), "account_number": CARD}
 
 
 def test_extra_is_sent_along() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from gateway_async._secrets import seal
+from gateway_async._secrets import Secret, seal
 from gateway_async._wire.call import (
     LISTED,
     Call,
@@ -22,7 +22,7 @@ from gateway_async._wire.call import (
     RepeatEffect,
 )
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.evidence import FIELDS_MATCH
+from gateway_async._wire.evidence import FIELDS_MATCH, UnprovenError
 from gateway_async._wire.request import RequestDefaults
 from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.untyped import UntypedSpec
@@ -81,68 +81,69 @@ OWN_VAULT = CardVaultCreate(account_number=CARD, exp_date="0930", location_id="o
 NEW_TITLE = AccountVaultUpdate(title="New", customer_id=None)
 AT_TERMINAL_SALE = RouterTransactionCreate(action="sale", terminal_id="term", transaction_amount="5.00")
 STORED = {"payment_method": "cc", "account_number": CARD, "exp_date": "0930"}
-SENT: dict[str, tuple[Call[Any], str, RepeatEffect, str | None, Any]] = {
+SENT: dict[str, tuple[Callable[[], Call[Any]], str, RepeatEffect, str | None, Any]] = {
     #   call, request, effect, integrator id, body
     "create": (
-        VAULT.create(NEW_VAULT, DEFAULTS), "POST /v2/accountvaults", RepeatEffect.NAMED, "made-up",
+        lambda: VAULT.create(NEW_VAULT, DEFAULTS), "POST /v2/accountvaults", RepeatEffect.NAMED, "made-up",
         {"accountvault": {**STORED, "title": "Mine", "ssn4": "8264", "location_id": "loc",
                           "account_vault_api_id": "made-up", "x": 1}},
     ),
     "create with a location and an id": (
-        VAULT.create(OWN_VAULT, DEFAULTS), "POST /v2/accountvaults", RepeatEffect.NAMED, "mine",
+        lambda: VAULT.create(OWN_VAULT, DEFAULTS), "POST /v2/accountvaults", RepeatEffect.NAMED, "mine",
         {"accountvault": {**STORED, "location_id": "own", "account_vault_api_id": "mine"}},
     ),
     "create without an integrator id": (
-        NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS), "POST /v2/contacts", RepeatEffect.UNNAMED, None,
-        {"contact": {"last_name": "Smith", "location_id": "loc"}},
+        lambda: NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS), "POST /v2/contacts", RepeatEffect.UNNAMED,
+        None, {"contact": {"last_name": "Smith", "location_id": "loc"}},
     ),
     "create at a terminal without an integrator id": (
-        NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS, repeat_effect=RepeatEffect.TERMINAL),
+        lambda: NAMELESS.create(ContactCreate(last_name="Smith"), DEFAULTS, repeat_effect=RepeatEffect.TERMINAL),
         "POST /v2/contacts", RepeatEffect.TERMINAL, None,
         {"contact": {"last_name": "Smith", "location_id": "loc"}},
     ),
-    "get": (VAULT.get("v/1", DEFAULTS), "GET /v2/accountvaults/v%2F1", RepeatEffect.READ, None, None),
+    "get": (lambda: VAULT.get("v/1", DEFAULTS), "GET /v2/accountvaults/v%2F1", RepeatEffect.READ, None, None),
     "get with expansion": (
-        VAULT.get("v1", DEFAULTS, ("contact", "location")), "GET /v2/accountvaults/v1?expand=contact,location",
+        lambda: VAULT.get("v1", DEFAULTS, ("contact", "location")), "GET /v2/accountvaults/v1?expand=contact,location",
         RepeatEffect.READ, None, None,
     ),
     "get by an integrator id": (
-        VAULT.get(MINE, DEFAULTS), f"GET /v2/accountvaults/mine{BY_API_ID}", RepeatEffect.READ, None, None,
+        lambda: VAULT.get(MINE, DEFAULTS), f"GET /v2/accountvaults/mine{BY_API_ID}", RepeatEffect.READ, None, None,
     ),
     "get by an integrator id of another location": (
-        VAULT.get(ApiId("mine", "own"), DEFAULTS, ("contact",)),
+        lambda: VAULT.get(ApiId("mine", "own"), DEFAULTS, ("contact",)),
         "GET /v2/accountvaults/mine?api_id=1&location_id=own&expand=contact", RepeatEffect.READ, None, None,
     ),
+    "get by a word": (lambda: NAMELESS.get_by_word("me"), "GET /v2/contacts/me", RepeatEffect.READ, None, None),
     "part": (
-        VAULT.sub_resource(MINE, VAULT_BIN_INFO, DEFAULTS), f"GET /v2/accountvaults/mine/bininfo{BY_API_ID}",
+        lambda: VAULT.sub_resource(MINE, VAULT_BIN_INFO, DEFAULTS), f"GET /v2/accountvaults/mine/bininfo{BY_API_ID}",
         RepeatEffect.READ, None, None,
     ),
     "page": (
-        VAULT.page(3, (("title", "x"), ("page_size", "2"))), "GET /v2/accountvaults?title=x&page_size=2&page=3",
+        lambda: VAULT.page(3, (("title", "x"), ("page_size", "2"))), "GET /v2/accountvaults?title=x&page_size=2&page=3",
         RepeatEffect.READ, None, None,
     ),
     "update": (
-        VAULT.update("v1", NEW_TITLE, DEFAULTS), "PUT /v2/accountvaults/v1", RepeatEffect.IDEMPOTENT, None,
+        lambda: VAULT.update("v1", NEW_TITLE, DEFAULTS), "PUT /v2/accountvaults/v1", RepeatEffect.IDEMPOTENT, None,
         {"accountvault": {"title": "New", "customer_id": None}},
     ),
     "update by an integrator id": (
-        VAULT.update(MINE, NEW_TITLE, DEFAULTS), f"PUT /v2/accountvaults/mine{BY_API_ID}", RepeatEffect.IDEMPOTENT,
-        "mine", {"accountvault": {"title": "New", "customer_id": None}},
+        lambda: VAULT.update(MINE, NEW_TITLE, DEFAULTS), f"PUT /v2/accountvaults/mine{BY_API_ID}",
+        RepeatEffect.IDEMPOTENT, "mine", {"accountvault": {"title": "New", "customer_id": None}},
     ),
     "delete": (
-        VAULT.delete(MINE, DEFAULTS), f"DELETE /v2/accountvaults/mine{BY_API_ID}", RepeatEffect.IDEMPOTENT, "mine",
-        None,
+        lambda: VAULT.delete(MINE, DEFAULTS), f"DELETE /v2/accountvaults/mine{BY_API_ID}", RepeatEffect.IDEMPOTENT,
+        "mine", None,
     ),
     "action": (
-        SALE.action("t1", "undo", DEFAULTS), "POST /v2/transactions/t1/undo", RepeatEffect.UNNAMED, None, None,
+        lambda: SALE.action("t1", "undo", DEFAULTS), "POST /v2/transactions/t1/undo", RepeatEffect.UNNAMED, None, None,
     ),
     "action with a body": (
-        SALE.action(MINE, "evidence", DEFAULTS, method="PUT", content={"batch": f"card {CARD}"}),
+        lambda: SALE.action(MINE, "evidence", DEFAULTS, method="PUT", content={"batch": f"card {CARD}"}),
         f"PUT /v2/transactions/mine/evidence{BY_API_ID}", RepeatEffect.UNNAMED, "mine",
         {"transaction": {"batch": f"card {CARD}"}},
     ),
     "notification": (
-        SALE.notify(MINE, "resend", DEFAULTS, (("sms", "0"),)),
+        lambda: SALE.notify(MINE, "resend", DEFAULTS, (("sms", "0"),)),
         f"POST /v2/transactions/mine/resend{BY_API_ID}&sms=0", RepeatEffect.UNNAMED, None, None,
     ),
 }  # fmt: skip
@@ -151,7 +152,8 @@ SENT: dict[str, tuple[Call[Any], str, RepeatEffect, str | None, Any]] = {
 @pytest.mark.parametrize("name", SENT)
 def test_requests(name: str) -> None:
     """Fill in the location and the integrator id only where they are missing; nothing has happened yet."""
-    call, request, effect, api_id, content = SENT[name]
+    make, request, effect, api_id, content = SENT[name]
+    call = make()
     assert (asked(call), call.repeat_effect, call.api_id) == (request, effect, api_id)
     assert body(call) == content
 
@@ -197,28 +199,42 @@ def test_shown_content() -> None:
     assert call.sent == {**STORED, **masked, "location_id": "loc", "account_vault_api_id": "made-up"}
     assert CARD not in repr(call)
     assert VAULT.update("v1", NEW_TITLE, DEFAULTS).sent == {"title": "New"}
-    assert SENT["action with a body"][0].sent == {"batch": "card ************1111"}
+    change = VAULT.update("v1", AccountVaultUpdate(ssn4="8264"), DEFAULTS)
+    for each in (call, change):
+        assert (Secret("8264") in each.request.secrets, {"ssn4", "last_four"} <= each.fields) == (True, True)
+    assert "x" in call.fields
+    assert SENT["action with a body"][0]().sent == {"batch": "card ************1111"}
 
 
-FOREIGN: list[tuple[Call[Any], str, str, str]] = [
-    (VAULT.create(NEW_VAULT, DEFAULTS), "account_vault_api_id", "other", "made-up"),
-    (VAULT.create(NEW_VAULT, DEFAULTS), "location_id", "other", "loc"),
-    (VAULT.create(NEW_VAULT, DEFAULTS), "last_four", "5454", "1111"),
-    (SALE.create(NEW_SALE, DEFAULTS), "transaction_amount", "99.00", "12.50"),
-    (VAULT.get("v1", DEFAULTS), "id", "v2", "v1"),
-    (VAULT.get(MINE, DEFAULTS), "account_vault_api_id", "b", "mine"),
-    (VAULT.get(MINE, DEFAULTS), "location_id", "x", "loc"),
-    (VAULT.update("v1", NEW_TITLE, DEFAULTS), "id", "v2", "v1"),
-    (VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS), "id", "v2", "v1"),
-    (SALE.action("t1", "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH), "id", "t2", "t1"),
+FOREIGN: list[tuple[Callable[[], Call[Any]], str, str, str]] = [
+    (lambda: VAULT.create(NEW_VAULT, DEFAULTS), "account_vault_api_id", "other", "made-up"),
+    (lambda: VAULT.create(NEW_VAULT, DEFAULTS), "location_id", "other", "loc"),
+    (lambda: VAULT.create(NEW_VAULT, DEFAULTS), "last_four", "5454", "1111"),
+    (lambda: SALE.create(NEW_SALE, DEFAULTS), "transaction_amount", "99.00", "12.50"),
+    (lambda: VAULT.get("v1", DEFAULTS), "id", "v2", "v1"),
+    (lambda: VAULT.get(MINE, DEFAULTS), "account_vault_api_id", "b", "mine"),
+    (lambda: VAULT.get(MINE, DEFAULTS), "location_id", "x", "loc"),
+    (lambda: VAULT.update("v1", NEW_TITLE, DEFAULTS), "id", "v2", "v1"),
+    (lambda: VAULT.update("v1", AccountVaultUpdate(account_vault_api_id="new"), DEFAULTS), "id", "v2", "v1"),
+    (lambda: SALE.action("t1", "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH), "id", "t2", "t1"),
 ]
 
 
-@pytest.mark.parametrize(("call", "name", "value", "wanted"), FOREIGN)
-def test_foreign_response(call: Call[Any], name: str, value: str, wanted: str) -> None:
+@pytest.mark.parametrize(("make", "name", "value", "wanted"), FOREIGN)
+def test_foreign_response(make: Callable[[], Call[Any]], name: str, value: str, wanted: str) -> None:
     """The response shows the id, integrator id, location, digits and amount of the request, if any."""
+    call = make()
     wrapper = "transaction" if "transactions" in call.request.path else "accountvault"
     assert mismatch(call, {wrapper: {"id": "v1", name: value}}) == (f"{name} is {value!r}, not {wanted!r}",)
+
+
+@pytest.mark.parametrize("shown", [{}, {"account_vault_api_id": ""}])
+def test_unproven_response(shown: dict[str, Any]) -> None:
+    """A response without the integrator id or the change proves nothing, and its record is kept."""
+    for call in (VAULT.create(NEW_VAULT, DEFAULTS), VAULT.update("v1", NEW_TITLE, DEFAULTS)):
+        with pytest.raises(UnprovenError) as unproven:
+            call.read({"accountvault": {"id": "v1", **shown}})
+        assert unproven.value.record.id == "v1"
 
 
 def test_lost_create() -> None:
@@ -401,6 +417,16 @@ def test_list_outcomes() -> None:
         call.read({"transactions": []})
 
 
+def test_list_request() -> None:
+    """A list's filters may be secrets, and its link shows whether it is the requested list; it may have either name."""
+    page = VAULT.page(1, (("ssn4", Secret("8264")),))
+    assert page.request.secrets == (Secret("8264"),)
+    assert page.decode(b'{"accountvault":[]}')["accountvaults"] == []
+    meta = {"pagination": {"links": {"self": {"href": "/v2/accountvaults?ssn4=1"}}}}
+    for call in (page, SALE.listing_lookup(BY_QUERY)):
+        assert mismatch(call, {"accountvaults": [], "transactions": [], "meta": meta})
+
+
 def test_hidden_id() -> None:
     """Only an id that no other request has makes a record with another amount this write's."""
     lookup = lookup_of_lost(SALE.create(NEW_SALE, DEFAULTS))
@@ -434,6 +460,7 @@ def test_sealed_amount() -> None:
     content = seal({"action": "partialreversal", "transaction_amount": "4111111111111111"})
     before = UNTYPED_SALE.update_from("t1", content, DEFAULTS).prerequisite
     assert before is not None
+    assert before.fresh_connection
     call = before.read({"transaction": {"id": "t1", "transaction_amount": "12.50"}})
     assert (call.prerequisite, call.resolver) == (None, None)
 
@@ -470,6 +497,12 @@ def test_ledger_entry() -> None:
     assert SALE.update_with_action("t1", reversal, DEFAULTS).ledger_entry == LedgerEntry(
         resource="transactions", location_id=None, outcome_query=None
     )
+    change = SALE.action(MINE, "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH)
+    for call in (SALE.update_with_action(MINE, TransactionUpdate(action="void"), DEFAULTS), change):
+        kept: Any = call.ledger_entry
+        assert (kept.location_id, kept.outcome_query.id) == ("loc", "mine")
+    unnamed = attrs.evolve(NAMELESS, moves_money=True).create(ContactCreate(last_name="Smith"), DEFAULTS)
+    assert unnamed.ledger_entry == LedgerEntry(resource="contacts", location_id="loc", outcome_query=None)
 
 
 def test_other_location() -> None:
