@@ -238,7 +238,7 @@ class StatusError(GatewayError):
 
 
 def _lines(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
-    return [f"{name}: {', '.join(messages)}" for name, messages in fields.items()]
+    return [f"{name}: {', '.join(messages)}".removeprefix(": ") for name, messages in fields.items()]
 
 
 class BadRequestError(StatusError):

@@ -78,8 +78,8 @@ EXAMPLES: list[tuple[type[GatewayError], dict[str, Any], str]] = [
     ),
     (
         ValidationError,
-        {"status_code": 422, "call": WRITE, "fields": {"tax": ("bad", "worse"), "tip": ("no",)}},
-        f"{WRITE}: validation failed (422): tax: bad, worse; tip: no",
+        {"status_code": 422, "call": WRITE, "fields": {"tax": ("bad", "worse"), "": ("no",)}},
+        f"{WRITE}: validation failed (422): tax: bad, worse; no",
     ),
     (
         DuplicateError,

@@ -176,7 +176,7 @@ REQUESTS = [
     case("a message without a field may say that the id is taken", sell_named, DuplicateError, "POST",
          post=[refusal(422, "transaction_api_id already exists in this location")]),
     case("so may a list of errors", sell_named, DuplicateError, "POST",
-         post=[httpx.Response(422, json={"errors": ["transaction_api_id already exists"]})]),
+         post=[httpx.Response(422, json={"name": "No", "code": 422, "errors": ["transaction_api_id already exists"]})]),
     case("a throttled write is not in doubt, and does not wait as long as it is asked to", sell,
          (RateLimitError, {"retry_after": 3600}), "POST GET",
          post=[refusal(429, **{"retry-after": "3600"})], get=[NOT_THERE], ends=0),
