@@ -177,6 +177,11 @@ CASES = [
          lambda g: g.postback_configs.update("c", CHANGES), {"is_active": False}, "PUT PUT",
          put=[LOST, record("postbackconfig", id="c", is_active="0")]),
     *(
+        case(f"{says!r} does not say that it was set", lambda g: g.postback_configs.update("c", CHANGES),
+             (OutcomeUnknownError, says), "PUT PUT PUT PUT", put=[LOST, response])
+        for says, response in (("not found", NOT_THERE), ("another request", refused(last_name="cannot be blank")))
+    ),
+    *(
         case(f"{number}: a config that is gone now or was gone before is deleted", delete_config, {}, "DELETE DELETE",
              delete=[LOST, response])
         for number, response in enumerate((DONE, NOT_THERE, refusal(409, "deleted")))
@@ -284,9 +289,10 @@ async def test_unmoved_payment(verb: str, done: str | None, not_done: str | None
     assert done != not_done
 
 
-async def test_unreadable_invoice() -> None:
+@pytest.mark.parametrize("response", [httpx.Response(500), NOT_THERE])
+async def test_unreadable_invoice(response: httpx.Response) -> None:
     """The error can be asked again, and then gives the invoice."""
-    script = Script(put=[LOST], get=[payment("i"), httpx.Response(500)])
+    script = Script(put=[LOST], get=[payment("i"), response])
     async with script.gateway() as gateway:
         error = await error_of(gateway.quick_invoices.add_transaction("i", "t"), OutcomeUnknownError)
         script.responses["get"] = [payment("i"), invoice()]
@@ -294,6 +300,12 @@ async def test_unreadable_invoice() -> None:
 
 
 # --- lost responses: what no read shows
+
+
+async def test_hidden_change() -> None:
+    """A config that never shows it was changed all the same, as the gateway accepted it twice."""
+    script = Script(put=[LOST, record("postbackconfig", id="c")])
+    assert (await script.run(lambda g: g.postback_configs.update("c", CHANGES))).id == "c"
 
 
 async def test_unsent_repeat() -> None:

@@ -20,6 +20,7 @@ from gateway_async import (
 )
 from tests.support.scripted_transport import (
     LOST,
+    NOT_THERE,
     ErrorT,
     Script,
     Verb,
@@ -116,6 +117,9 @@ async def test_deletion() -> None:
             gateway.contacts.resolve(error), InvalidRequestError, match="error: DELETE .* returns no Contact"
         )
         script.responses["get"] = [absent]
+        assert await error.resolve() is True
+        error = await error_of(gateway.tokens.delete("token"), OutcomeUnknownError)
+        script.responses["delete"] = [NOT_THERE]
         assert await error.resolve() is True
 
 
