@@ -302,8 +302,7 @@ def _to_gateway_error(error: Exception, call: Call[Any], progress: Progress, sig
     said = _FROM_PEER.sub("", str(error))
     description = f"{type(error).__name__}: {said}" if said else type(error).__name__
     reason = quote_text(description, (*call.request.secrets, *signature.secrets))
-    if isinstance(error, _NOT_SENT) and progress.stage < Stage.SENDING:
-        waiting = progress.stage is Stage.QUEUED or isinstance(error, httpx.PoolTimeout)
-        reached = SendStage.NOT_CONNECTED if waiting else SendStage.NOTHING_WRITTEN
+    if isinstance(error, _NOT_SENT) and progress.stage is Stage.UNREPORTED:
+        reached = SendStage.NOT_CONNECTED if isinstance(error, httpx.PoolTimeout) else SendStage.NOTHING_WRITTEN
         return NotSentError(reason, call=str(call), reached=reached)
     return interruption_error(reason, call, progress)

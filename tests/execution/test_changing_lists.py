@@ -233,6 +233,18 @@ async def test_equal_counts_hide_no_removal(removed: int, late: bool) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("change", "most"), [(removing(0, 60), 2600), (together([removing(0, 300), inserting(0.9999, 300)]), 3400)]
+)
+async def test_removed_records(change: Change, most: int) -> None:
+    """Little more is read again than may have moved."""
+    server = ChangingList(names(2000), [*[unchanged] * 10, change])
+    check(server, await walk(server, 100))
+    assert sum(size for _, size in server.asked) <= most
+    assert len(server.asked) < 33
+
+
+@pytest.mark.anyio
 async def test_new_records() -> None:
     """The gateway's count says how far they have moved the others."""
     still, growing = ChangingList(names(1000)), ChangingList(names(1000), [*[unchanged] * 80, inserting(0, 500)])

@@ -115,7 +115,7 @@ def test_slow_probe() -> None:
     clock = Clock()
     breaker = half_open(clock)
     breaker.admit("probe")
-    breaker.record(REFUSED)
+    assert [breaker.record(REFUSED) for _ in range(2)] == [True, False]
     clock.now += 100
     assert breaker.state is CircuitState.HALF_OPEN
     assert not breaker.admit("other")
@@ -178,7 +178,7 @@ def test_limits(limits: dict[str, Any], seconds: float) -> None:
     breaker = CircuitBreaker(clock=clock, **limits)
     for _ in range(5):
         states.append(breaker.state)
-        breaker.record(REFUSED)
+        assert breaker.record(REFUSED) == (len(states) == 5)
     for time in (1000 + seconds - 0.01, 1000 + seconds):
         clock.now = time
         states.append(breaker.state)

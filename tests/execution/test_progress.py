@@ -61,6 +61,7 @@ async def test_ticks() -> None:
     """In line, then at the terminal, with the seconds that have gone and those that are left; then nothing more."""
     screen = ProgressReporter()
     async with Script(post=[slow]).gateway(terminal_timeout=60) as gateway:
+        await anyio.sleep(10)
         await sell_at_terminal(gateway, on_progress=screen)
         await anyio.sleep(10)
     assert [(each.state, each.waited, each.left) for each in screen.shown] == [

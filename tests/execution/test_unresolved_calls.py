@@ -137,6 +137,18 @@ async def test_without_blocking_the_next_call_goes_through_at_once(ending: Any, 
     assert trio.current_time() == began
 
 
+async def test_earlier_call() -> None:
+    """Its outcome, found later, does not free the terminal of a call that is in doubt."""
+    script = Script(post=[LOST], get=[NOT_THERE])
+    async with script.gateway() as gateway:
+        earlier = await error_of(gateway.router_transactions.create(sale("earlier")), OutcomeUnknownError)
+        await anyio.sleep(410)
+        await lost(script, gateway)
+        script.responses["get"] = [record("transaction", transaction_api_id="earlier", status_id=101)]
+        assert await earlier.resolve() is not None
+        await error_of(gateway.router_transactions.create(sale("next")), TerminalBusyError)
+
+
 async def test_found_call() -> None:
     """The lookup under the shield found the sale: the terminal has done with it."""
     script = Script(post=[silent, APPROVED], get=[record("transaction", transaction_api_id="first", status_id=101)])
