@@ -356,10 +356,7 @@ async def test_a_store_that_hangs_right_before_sending_keeps_the_call_unsent() -
 async def test_sleeping_machine(
     monkeypatch: pytest.MonkeyPatch, seconds: float, change: dict[str, Any], reason: str
 ) -> None:
-    """The event loop's clock stood still, as uvloop's does under a callback that blocks; another client came.
-
-    After half of the lease's time, too, the store is asked before anything is sent.
-    """
+    """The event loop's clock stood still, and another client came: after half the lease's time the store is asked."""
     lease, script = Lease(), Script(post=[APPROVED])
 
     def wake() -> str:
