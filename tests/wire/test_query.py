@@ -109,7 +109,7 @@ def test_an_api_id_needs_a_location(location: Any, problem: str) -> None:
 
 @pytest.mark.parametrize(
     ("expand", "params"),
-    [((), ()), (("contact",), (("expand", "contact"),)), (["contact", "location"], (("expand", "contact,location"),))],
+    [((), ()), ([], ()), (("contact",), (("expand", "contact"),)), (["user", "tags"], (("expand", "user,tags"),))],
 )
 def test_expand(expand: Any, params: Any) -> None:
     """Related records are asked for by name, separated by commas."""
