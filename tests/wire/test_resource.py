@@ -244,11 +244,33 @@ def test_lost_create() -> None:
     assert lookup.not_found_result == LookupResult(LookupStatus.NO_RECORD)
     sale = {"id": "t1", "transaction_amount": "12.5", "transaction_api_id": "made-up"}
     assert getattr(lookup.read({"transaction": sale}).record, "id", None) == "t1"
-    with pytest.raises(FieldError, match="transaction_api_id: missing"):
-        lookup.read({"transaction": {**sale, "transaction_api_id": None}})
+    for hidden in (None, ""):
+        with pytest.raises(FieldError, match="transaction_api_id: missing"):
+            lookup.read({"transaction": {**sale, "transaction_api_id": hidden}})
     assert mismatch(lookup, {"transaction": {"id": "t1", "transaction_api_id": "other"}}) == (
         "transaction_api_id is 'other', not 'made-up'",
     )
+
+
+def test_looked_up_record() -> None:
+    """It has the write's id and location, and a refund names its payment."""
+    lookups = (VAULT.create(OWN_VAULT, DEFAULTS), VAULT.update("v1", NEW_TITLE, DEFAULTS))
+    paths = ["GET /v2/accountvaults/mine?api_id=1&location_id=own", "GET /v2/accountvaults/v1"]
+    assert [asked(lookup_of_lost(call)) for call in lookups] == paths
+    refund = TransactionCreate(action="refund", previous_transaction_id="p", transaction_api_id="mine")
+    scope = attrs.evolve(DEFAULTS, check_limits=False)
+    found = lookup_of_lost(SALE.create(refund, scope)).read({"transaction": {"id": "t", "transaction_api_id": "mine"}})
+    assert found.status is LookupStatus.UNPROVEN
+    assert found.differences == (".transaction.previous_transaction_id: missing, so it may refund another payment",)
+
+
+def test_voided_response() -> None:
+    """A new sale is not voided. A terminal's response has a name of its own."""
+    call = AT_TERMINAL.create(AT_TERMINAL_SALE, DEFAULTS)
+    made = {"id": "t", "transaction_api_id": "made-up", "transaction_amount": "5.00"}
+    assert call.read({"routertransaction": made}).id == "t"
+    voided = {"routertransaction": {**made, "status_id": 201}}
+    assert mismatch(call, voided) == ("status_id is 201, which no new sale has",)
 
 
 @pytest.mark.parametrize("noun", [SALE, AT_TERMINAL])
@@ -370,6 +392,8 @@ def test_an_api_id_that_cannot_stand_in_a_path_makes_no_call() -> None:
     scope = attrs.evolve(DEFAULTS, check_limits=False)
     with pytest.raises(InvalidRequestError, match="cannot be part of a path"):
         SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), scope)
+    in_a_list = attrs.evolve(scope, location_id=None)
+    assert SALE.create(TransactionCreate(action="sale", transaction_api_id=".."), in_a_list).api_id == ".."
 
 
 # --- in a list
@@ -463,6 +487,7 @@ def test_sealed_amount() -> None:
     assert before.fresh_connection
     call = before.read({"transaction": {"id": "t1", "transaction_amount": "12.50"}})
     assert (call.prerequisite, call.resolver) == (None, None)
+    assert UNTYPED_SALE.update_from("t1", seal({"action": 5}), DEFAULTS).resolver is None
 
 
 # --- what a ledger keeps
@@ -500,7 +525,7 @@ def test_ledger_entry() -> None:
     change = SALE.action(MINE, "undo", DEFAULTS, content={"batch": "5"}, evidence=FIELDS_MATCH)
     for call in (SALE.update_with_action(MINE, TransactionUpdate(action="void"), DEFAULTS), change):
         kept: Any = call.ledger_entry
-        assert (kept.location_id, kept.outcome_query.id) == ("loc", "mine")
+        assert (kept.location_id, kept.outcome_query.id, kept.outcome_query.is_new) == ("loc", "mine", False)
     unnamed = attrs.evolve(NAMELESS, moves_money=True).create(ContactCreate(last_name="Smith"), DEFAULTS)
     assert unnamed.ledger_entry == LedgerEntry(resource="contacts", location_id="loc", outcome_query=None)
 
