@@ -69,7 +69,7 @@ SPELLINGS: list[tuple[str, Any, list[Any]]] = [
     *[("order_num", text, [text]) for text in ("", "0019", " spaced ", None)],
     ("order_num", "19", [19]),
     ("order_num", "19.50", [Decimal("19.50")]),
-    ("settle_date", date(2025, 11, 18), ["2025-11-18", "2025-11-18 14:11:36"]),
+    ("settle_date", date(2025, 11, 18), ["2025-11-18", "2025-11-18 14:11:36", 1763467200]),
     ("settle_date", None, ["0000-00-00", "0000-00-00 00:00:00", "", None, False, 0]),
     ("void_date", NOON, ["2025-11-18 12:00:00", "2025-11-18T12:00:00", "2025-11-18T13:00:00+01:00"]),
     ("void_date", NOON, [1763467200, "1763467200"]),
@@ -115,7 +115,7 @@ def test_refused_values(field: str, reason: str, values: list[Any]) -> None:
 
 PASSED_OVER: dict[str, list[Any]] = {
     "created_ts": ["soon", True, 10**15, 10**25, "1e30", "1e999999999", -(10**15), [], 1.5],
-    "date_of_birth": ["2025-13-01", "18.11.2025", "soon", True, [], {}, 20251118.5, "4111111111111111"],
+    "date_of_birth": ["2025-13-01", "18.11.2025", "soon", True, [], {}, 20251118.5, "4111111111111111", "1763467200"],
     "void_date": ["4111 1111 1111 1111", "soon", "2025-11-18 25:00:00", [], True],
     "custom_data": [[1], "text"],
     "additional_amounts": [{}, 5],
