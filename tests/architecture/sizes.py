@@ -27,11 +27,11 @@ class Limit:
 
 
 LIMITS: Final[Mapping[str, Limit]] = {
-    "lines of the core": Limit(16_650, 14_000),
+    "lines of the core": Limit(16_630, 14_000),
     "files of the core": Limit(85, 85),
     "lines of the package": Limit(57_150, 50_000),
     "files of the package": Limit(335, 340),
-    "lines of the tests": Limit(70_120, 55_000),
+    "lines of the tests": Limit(70_270, 55_000),
     "files of the tests": Limit(384, 400),
     "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),
