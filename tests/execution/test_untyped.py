@@ -297,14 +297,17 @@ async def test_lost_action(method: Any) -> None:
     assert (unknown.api_id, unknown.sent) == ("mine", {"account_number": "************1111"})
 
 
-@pytest.mark.parametrize("verb", [5, "", "../x", "skip-payment", "größe"])
-async def test_an_action_is_a_word_of_the_path(verb: Any) -> None:
+@pytest.mark.parametrize(
+    ("verb", "method", "problem"),
+    [
+        *((verb, "POST", "verb: must be a word") for verb in (5, "", "../x", "skip-payment", "größe")),
+        ("pay", "GET", "method: must be POST"),
+    ],
+)
+async def test_refused_action(verb: Any, method: Any, problem: str) -> None:
+    """Nothing but a word becomes a part of the path."""
     script = Script()
-    await script.fail(lambda g: plans(g).action("found", verb), InvalidRequestError, match="verb: must be a word")
-    wrong: Any = "GET"
-    await script.fail(
-        lambda g: plans(g).action("found", "pay", method=wrong), InvalidRequestError, match="method: must"
-    )
+    await script.fail(lambda g: plans(g).action("found", verb, method=method), InvalidRequestError, match=problem)
     assert script.methods == []
 
 
