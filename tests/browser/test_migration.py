@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from subprocess import PIPE
 
 import anyio
 import pytest
@@ -11,7 +12,7 @@ from playwright.async_api import expect
 
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import IN_BROWSER, Visitor, find_barriers
-from tests.support.processes import Process, start
+from tests.support.processes import Process, start_command
 
 pytestmark = IN_BROWSER
 
@@ -24,12 +25,12 @@ SIZES = [
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def migration(sandbox: Sandbox, tmp_path: Path) -> AsyncIterator[Process]:
-    """Start a migration of some seconds, in which two rows are rejected."""
-    file = tmp_path / "cards.csv"
-    rows = [f"<b>{row}</b>,{CARD},{'13/30' if row < 2 else '12/30'}" for row in range(60)]
-    file.write_text("\n".join(["key,account_number,exp_date", *rows]), encoding="utf-8")
-    options = ("--serve", "0", "--rate", "20", "--report", str(tmp_path / "report.html"))
-    with start("migrate", str(file), *options, **sandbox.environment()) as process:
+    """Start a migration of the rows that the test writes."""
+    files = ("--journal", str(tmp_path / "journal"), "--report", str(tmp_path / "report.html"))
+    command = ("migrate", "-", "--format", "csv", "--serve", "0", *files)
+    with start_command(command, sandbox.environment(), stdin=PIPE, bufsize=1) as process:
+        assert process.stdin
+        process.stdin.write("key,account_number,exp_date\n")
         yield process
 
 
@@ -46,10 +47,13 @@ async def test_migration(visitor: Visitor, migration: Process, tmp_path: Path) -
     page = await visitor.open()
     status = page.get_by_role("status")
     await expect(status).to_have_text("Running.")
+    assert migration.stdin
+    migration.stdin.writelines(f"<b>{row}</b>,{CARD},{'13/30' if row < 2 else '12/30'}\n" for row in range(60))
     await expect(page.get_by_role("heading", name="Newest rejects")).to_be_visible()
     await expect(page.get_by_text("line 3 · <b>1</b>")).to_be_visible()
     assert await find_barriers(page) == []
     await expect(page.get_by_role("img", name="Progress")).to_be_visible()
+    migration.stdin.close()
     await expect(status).to_have_text("Every row has ended; 2 of 60 were rejected.")
     await expect(page.locator("dl.tiles")).to_have_text(re.compile(r"Stored\s*58\s*Rejected\s*2"))
     await expect(page.get_by_role("heading", name="Now")).to_have_count(0)
