@@ -417,7 +417,7 @@ def test_ctrl_c(
     """Calls in progress end, files are written, and the printed command stores the rest once."""
     file, out = write(tmp_path / "cards.csv", 150), tmp_path / "vaults.csv"
     arguments = (str(file), *MAPPED, "--out", str(out))
-    process = start("migrate", *arguments, "--rate", "50", **environment)
+    process = start("migrate", *arguments, "--rate", "5", **environment)
     until_some_are_stored(sandbox)
     os.kill(process.pid, number)
     output, errors = process.communicate(timeout=PATIENCE)

@@ -212,7 +212,7 @@ async def test_the_live_page_shows_all_workers(
     cluster: Cluster, sandbox: Sandbox, database: str, name: str, tmp_path: Path
 ) -> None:
     _, path = write_cards(tmp_path, 200)
-    options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "100")
+    options = ("--dask", cluster.address, "--journal", database, "--name", name, "--redis", REDIS, "--rate", "50")
     with start("migrate", str(path), *options, "--serve", "0", **sandbox.environment()) as process:
         assert process.stderr
         address = process.stderr.readline().rstrip().removeprefix("Live page: ")
