@@ -32,7 +32,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "lines of the package": Limit(57_150, 50_000),
     "files of the package": Limit(335, 340),
     "lines of the tests": Limit(70_270, 55_000),
-    "files of the tests": Limit(384, 400),
+    "files of the tests": Limit(385, 400),
     "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),
 }

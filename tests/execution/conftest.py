@@ -1,10 +1,5 @@
 """The clock of these tests: waits and backoff cost nothing."""
 
-import pytest
-import trio.testing
+from tests.support.virtual_time import virtual_time
 
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Return trio with virtual time, in which 300 seconds pass at once."""
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+anyio_backend = virtual_time

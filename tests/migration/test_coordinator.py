@@ -6,7 +6,6 @@ from typing import Any
 import anyio
 import attrs
 import pytest
-import trio.testing
 
 from gateway_async.errors import JournalError
 from gateway_async.migration.dask import _Coordinator
@@ -15,16 +14,13 @@ from gateway_async.migration.report import Report, ReportCallbacks
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.migration.shard_job import ShardJob, ShardResult
 from gateway_async.migration.sources.boundaries import Shard
+from tests.support.virtual_time import virtual_time
 
 pytestmark = pytest.mark.anyio
+anyio_backend = virtual_time
 
 SHARDS = [Shard(number * 100, number * 100 + 100, number * 2, 2) for number in range(4)]
 """Of two rows each."""
-
-
-@pytest.fixture
-def anyio_backend() -> Any:
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class Cluster:

@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import pytest
-import trio.testing
 
 from gateway_async import (
     ConnectionLostError,
@@ -27,18 +26,15 @@ from gateway_async import (
 from gateway_async.migration.limiter import ConcurrencyLimiter
 from gateway_async.migration.rate import RedisRate, SteadyRate
 from gateway_async.observe import AttemptFailed, LookupOutcome, NextStep, OutcomeLookedUp
+from tests.support.virtual_time import virtual_time
 
 pytestmark = pytest.mark.anyio
+anyio_backend = virtual_time
 REDIS = os.environ.get("GATEWAY_TEST_REDIS", "")
 redis_only = pytest.mark.skipif(not REDIS, reason="needs a Redis: GATEWAY_TEST_REDIS=redis://127.0.0.1:6379/0")
 real_time = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 DOWN = ServerError(503)
-
-
-@pytest.fixture
-def anyio_backend() -> Any:
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class Calls:

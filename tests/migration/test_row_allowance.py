@@ -5,21 +5,17 @@ from typing import Any
 
 import anyio
 import pytest
-import trio.testing
 
 from gateway_async.migration.journal.protocol import JournalEntry, RowStarted
 from gateway_async.migration.report import Report
 from gateway_async.migration.rows.row import VaultRow
+from tests.support.virtual_time import virtual_time
 
 from .journals import counts
 from .test_runner import DOWN, WRONG, Migration, rows
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> Any:
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+anyio_backend = virtual_time
 
 
 @pytest.fixture

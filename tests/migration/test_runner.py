@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import attrs
 import pytest
-import trio.testing
 
 from gateway_async import (
     AccountVault,
@@ -30,20 +29,17 @@ from gateway_async.migration.migrate import migrate_vaults
 from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.observe import AttemptFailed, NextStep
+from tests.support.virtual_time import virtual_time
 
 from .journals import MemoryJournal, counts
 
 pytestmark = pytest.mark.anyio
+anyio_backend = virtual_time
 
 NUMBERS = {"1111": "4111111111111111", "4242": "4242424242424242"}
 DOWN = ServerError(503)
 TAKEN = ValidationError(422, fields={"account_vault_api_id": ("has already been taken.",)})
 WRONG = ValidationError(422, fields={"title": ("is not nice.", "4111111111111111?"), "": ("no.",)})
-
-
-@pytest.fixture
-def anyio_backend() -> Any:
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
 
 
 class FakeGateway:
