@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from gateway_async import AsyncGateway
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import CHROMIUM, Visitor
+
+MILLISECONDS = 60_000  # to wait for what a page shows; a busy machine needs more than Playwright's 5 seconds
+expect.set_options(timeout=MILLISECONDS)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -47,7 +50,7 @@ async def visitor(browser: Browser, base_url: str, request: pytest.FixtureReques
     """Open a browser window; a module's or test's parameter may be options of the window, such as its size."""
     options: dict[str, Any] = getattr(request, "param", {})
     context = await browser.new_context(**options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(MILLISECONDS)
     visitor = Visitor(context, base_url)
     await context.route("**", visitor.route)
     yield visitor

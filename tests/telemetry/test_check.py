@@ -17,7 +17,7 @@ async def test_ready_client(sandbox: Sandbox, tmp_path: Path) -> None:
         readiness = await gateway.check()
     assert readiness.is_ready
     assert readiness.open_intent_count == 0
-    assert 0 < readiness.seconds < 5
+    assert readiness.seconds > 0
 
 
 async def test_unavailable_gateway(sandbox: Sandbox) -> None:
