@@ -99,12 +99,7 @@ SENTENCES: list[tuple[type[Event], dict[str, Any], int, str]] = [
         logging.WARNING,
         " continues; the lease of terminal t was not renewed: held by till-8",
     ),
-    (
-        RetryBudgetExhausted,
-        ORDER,
-        logging.WARNING,
-        " (order-7) is not retried: the client's retry budget is exhausted",
-    ),
+    (RetryBudgetExhausted, ORDER, logging.WARNING, " (order-7) is not retried: the client's retry budget is exhausted"),
     (CircuitOpened, {}, logging.WARNING, " found the gateway unreachable: the circuit breaker opened"),
     (CircuitClosed, ORDER, logging.INFO, " (order-7) reached the gateway: the circuit breaker closed"),
     (CallEnded, {"attempts": 2, "seconds": 0.25}, logging.DEBUG, " ended after 2 attempts and 0.250 s: done"),

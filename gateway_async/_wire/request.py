@@ -157,7 +157,7 @@ def _write_model(request: Request, given: GivenFields) -> PreparedRequest:
             text = str(value)
             content[name], masked[name] = written, mask_text(mask_passwords(text) if "://" in text else text)
         else:
-            content[name], masked[name] = Secret(written) if isinstance(written, str) else written, MASK
+            content[name], masked[name] = Secret(written), MASK
     if request.extra:
         content.update(request.extra)
         masked.update(dict.fromkeys(request.extra, MASK))

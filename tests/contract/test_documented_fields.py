@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_async import (
-    RouterTransactionCreate,
-    TransactionCreate,
-    TransactionUpdate,
-)
+from gateway_async import RouterTransactionCreate, TransactionCreate, TransactionUpdate
 from gateway_async._wire.validation import problems
 
 from .raw_client import VISA, RawClient

@@ -82,10 +82,7 @@ def test_states(name: str, machine: StateMachine[Any, Any]) -> None:
     assert drawn == sorted(changes)
 
 
-STYLES = {
-    "sandbox/pages/static/site.css": r"--accent: (#\w+)",
-    "migration/output/report.css": r"--rate: (#\w+)",
-}
+STYLES = {"sandbox/pages/static/site.css": r"--accent: (#\w+)", "migration/output/report.css": r"--rate: (#\w+)"}
 
 
 @pytest.mark.parametrize(("style", "accent"), STYLES.items(), ids=str)

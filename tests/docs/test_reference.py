@@ -30,10 +30,7 @@ DESCRIBED: dict[str, type] = {
     "untyped": UntypedResource,
 }
 """Page of the reference → the class whose methods have a section there."""
-WITHOUT = {
-    "ledger.record_intent": "the client calls it",
-    "ledger.record_outcome": "the client calls it",
-}
+WITHOUT = {"ledger.record_intent": "the client calls it", "ledger.record_outcome": "the client calls it"}
 """Methods without an example, and why."""
 SILENT = {
     "ledger.aclose",

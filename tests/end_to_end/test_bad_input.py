@@ -4,14 +4,7 @@ from datetime import date
 
 import pytest
 
-from gateway_async import (
-    ApiId,
-    AsyncGateway,
-    CardVaultCreate,
-    ContactCreate,
-    NotFoundError,
-    ValidationError,
-)
+from gateway_async import ApiId, AsyncGateway, CardVaultCreate, ContactCreate, NotFoundError, ValidationError
 from gateway_async.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio

@@ -6,13 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    OutcomeUnknownError,
-    SqliteLedger,
-    Transaction,
-    ValidationError,
-)
+from gateway_async import AsyncGateway, OutcomeUnknownError, SqliteLedger, Transaction, ValidationError
 from gateway_async.observe import Event, OutcomeLookedUp, TerminalProgress
 from gateway_async.sandbox import Sandbox
 from tests.support.outcomes import resolved

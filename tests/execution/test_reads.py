@@ -3,12 +3,7 @@
 import httpx
 import pytest
 
-from gateway_async import (
-    AsyncGateway,
-    ConnectionLostError,
-    Contact,
-    MalformedReplyError,
-)
+from gateway_async import AsyncGateway, ConnectionLostError, Contact, MalformedReplyError
 from tests.support.scripted_transport import LOST, Script, record
 
 pytestmark = pytest.mark.anyio

@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_async.models import codes
-from gateway_async.models.codes import (
-    AccountType,
-    EntryMode,
-    OpenInt,
-    OpenStr,
-    PaymentMethod,
-    TransactionStatus,
-)
+from gateway_async.models.codes import AccountType, EntryMode, OpenInt, OpenStr, PaymentMethod, TransactionStatus
 from tests.contract.documented_codes import REASONS, SOURCES
 
 KINDS = [

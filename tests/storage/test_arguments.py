@@ -33,10 +33,7 @@ CONSTRUCTORS: Final[Mapping[Callable[..., object], tuple[Mapping[str, Any], Mapp
     SqliteJournal: ({"path": "cards.journal"}, {"path": NO_PATHS}),
     PostgresLedger: (POSTGRES, {"dsn": NO_ADDRESSES, "table": NO_TABLES, "keep_days": (*NO_NUMBERS, 0)}),
     PostgresInbox: (POSTGRES, {"dsn": NO_ADDRESSES, "table": NO_TABLES, "keep_days": (*NO_NUMBERS, 0)}),
-    PostgresJournal: (
-        {**POSTGRES, "name": "cards"},
-        {"dsn": NO_ADDRESSES, "table": NO_TABLES, "name": NO_NAMES},
-    ),
+    PostgresJournal: ({**POSTGRES, "name": "cards"}, {"dsn": NO_ADDRESSES, "table": NO_TABLES, "name": NO_NAMES}),
     RedisTerminalLease: (
         {**REDIS, "owner": "till"},
         {"url": NO_ADDRESSES, "owner": NO_NAMES, "seconds": (*NO_NUMBERS, 0.9), "wait": NO_NUMBERS[1:]},

@@ -5,11 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway_async import (
-    OutcomeUnknownError,
-    RouterTransactionCreate,
-    SqliteLedger,
-)
+from gateway_async import OutcomeUnknownError, RouterTransactionCreate, SqliteLedger
 from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import Health, PoolUse
 from tests.support.scripted_transport import LOST, SALE, Script, error_of

@@ -9,10 +9,7 @@ import httpx
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
-from gateway_async import (
-    NotFoundError,
-    OutcomeUnknownError,
-)
+from gateway_async import NotFoundError, OutcomeUnknownError
 from gateway_async.observe import LeaseRenewalFailed, RecordDiffers, RetryBudgetExhausted
 from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import trace_headers

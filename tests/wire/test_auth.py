@@ -15,12 +15,7 @@ from gateway_async._wire.call import LookupResult, LookupStatus, RepeatEffect
 from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
 from gateway_async.credentials import AccessToken, BearerToken, Credentials, HashKey, UserApiKey
-from gateway_async.errors import (
-    AuthenticationError,
-    InvalidRequestError,
-    MalformedReplyError,
-    NotFoundError,
-)
+from gateway_async.errors import AuthenticationError, InvalidRequestError, MalformedReplyError, NotFoundError
 
 # --- credentials
 

@@ -9,6 +9,7 @@ import pytest
 
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import encode
+from gateway_async._wire.page_plan import PagePlan, PageWindow
 from gateway_async._wire.pagination import RawPage, check_link, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import Params
 from gateway_async.errors import MismatchedReplyError
@@ -345,3 +346,41 @@ def test_link_filters(href: str, is_own: bool) -> None:
     """A link may show the filters of the request, none, or some more; an empty list shows nothing else."""
     with nullcontext() if is_own else pytest.raises(MismatchedReplyError, match="links"):
         listed([], (("contact_id", "c1"), ("page", "1")), href)
+
+
+# --- which part of a list a page shows
+
+FULL = ((1, 50), 50, {"perPage": 50})
+"""The size that was requested, as that of a response of 9 pages."""
+
+
+@pytest.mark.parametrize(
+    ("pages", "shown", "size", "overlaps"),
+    [
+        ([FULL], (1, 50), 50, True),
+        ([((1, 50), 20, {"pageCount": 1, "perPage": 1000})], (1, 50), 50, True),  # the whole list
+        ([((1, 50), 50, {"pageCount": 1, "perPage": 100})], (1, 100), 100, False),
+        ([((1, 50), 20, {"perPage": 20})], (1, 20), 20, True),  # the gateway's maximum
+        ([((1, 50), 1, {"perPage": 1})], (1, 1), 1, True),
+        ([FULL, ((2, 49), 20, {"perPage": 20})], (2, 20), 20, False),  # it is none
+        ([FULL, ((2, 49), 20, {})], (2, 50), 50, False),
+        ([((1, 50), 60, {})], (1, 60), 60, False),
+        ([((1, 50), 30, {"perPage": 50})], (1, 50), 50, False),
+        ([((1, 50), 0, {})], (1, 50), 50, False),
+    ],
+)
+def test_page_sizes(pages: Any, shown: tuple[int, int], size: int, overlaps: bool) -> None:
+    """The plan learns from the responses how the gateway divides a list."""
+    plan = PagePlan(50)
+    for (number, requested), rows, facts in pages:
+        raw = raw_page(encode(response(*map(str, range(rows)), **{"totalCount": 400, "pageCount": 9} | facts)), number)
+        window = plan.observe(PageWindow(number, requested), raw)
+    assert (window, plan.size, plan.overlaps) == (PageWindow(*shown), size, overlaps)
+
+
+def test_beginning_of_a_list() -> None:
+    """It may be read in pages of another size; and again when the gateway ignores sizes."""
+    plan = PagePlan(1)
+    assert plan.after(0, 10) == PageWindow(1, 10)
+    plan.overlaps = False
+    assert plan.after(0, 10) == PageWindow(1, 1)

@@ -72,8 +72,10 @@ def test_prepared_classes() -> None:
 
 
 def test_masked_content() -> None:
-    """What errors and logs show has no secret, nothing that is nested, and no password of an address."""
-    assert prepare(QuickInvoiceUpdate(title="https://u:planted@h/")).masked == {"title": "https://u:***@h/"}
+    """What errors and logs show has no secret, nothing that is nested in a mapping, and no password of an address."""
+    bill = QuickInvoiceUpdate(title="https://u:planted@h/", item_list={f"Tea {CARD}": "1.00"})
+    shown = {"title": "https://u:***@h/", "item_list": "{'Tea ************1111': '1.00'}"}
+    assert prepare(bill).masked == shown
     mapping = {"title": "https://u:planted@h/", "lines": [Secret("77")], "pin": Secret("1234"), "note": "Tea"}
     assert prepare(mapping).masked == {"title": "https://u:***@h/", "lines": "***", "pin": "***", "note": "Tea"}
     assert [secret.reveal() for secret in prepare(mapping).secrets] == ["planted", "77", "1234"]
