@@ -187,13 +187,7 @@ def _writer(field: RequestField) -> Callable[[Any], Any]:
 def _write_value(value: Any) -> Any:
     if type(value) is str or type(value) is int:
         return value
-    match value:
-        case Mapping():  # free-form: unchanged
-            return dict(value)
-        case Sequence() if not isinstance(value, str):
-            return [write_value(each) for each in value]
-        case _:
-            return write_value(value)
+    return dict(value) if isinstance(value, Mapping) else write_value(value)  # a free-form mapping stays as it is
 
 
 def _write_items(items: Mapping[str, Decimal | int | str]) -> dict[str, Decimal]:

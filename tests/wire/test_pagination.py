@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from gateway_async._wire import page_plan
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import encode
-from gateway_async._wire.page_plan import PagePlan, PageWindow
+from gateway_async._wire.page_plan import PagePlan, PageWindow, RecentIds
 from gateway_async._wire.pagination import RawPage, check_link, decode_page, find_row, read_raw_page
 from gateway_async._wire.query import Params
 from gateway_async.errors import MismatchedReplyError
@@ -384,3 +385,18 @@ def test_beginning_of_a_list() -> None:
     assert plan.after(0, 10) == PageWindow(1, 10)
     plan.overlaps = False
     assert plan.after(0, 10) == PageWindow(1, 1)
+
+
+def test_forgotten_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest ids are dropped when a third generation begins, but not while pages are read again."""
+    monkeypatch.setattr(page_plan, "_MAX_REMEMBERED", 2)
+    seen, forgotten = RecentIds(), []
+    for first, may_forget in ((0, True), (2, False), (4, True), (6, True)):
+        seen.remember([first, first + 1, None], others_are_gone=False, may_forget=may_forget)
+        forgotten.append(seen.has_forgotten)
+    assert forgotten == [False, False, False, True]
+    assert seen.among([None, *range(8)]) == {4, 5, 6, 7}
+    seen = RecentIds()
+    for first in (0, 2, 4):
+        seen.remember([first, first + 1], others_are_gone=first == 4, may_forget=True)
+    assert (seen.has_forgotten, seen.among(range(6))) == (False, {2, 3, 4, 5})
