@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gateway_async._wire import page_plan
 from gateway_async._wire.convert import FieldError
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.page_plan import PagePlan, PageWindow, RecentIds
@@ -363,7 +362,7 @@ FULL = ((1, 50), 50, {"perPage": 50})
         ([((1, 50), 50, {"pageCount": 1, "perPage": 100})], (1, 100), 100, False),
         ([((1, 50), 20, {"perPage": 20})], (1, 20), 20, True),  # the gateway's maximum
         ([((1, 50), 1, {"perPage": 1})], (1, 1), 1, True),
-        ([FULL, ((2, 49), 20, {"perPage": 20})], (2, 20), 20, False),  # it is none
+        ([FULL, ((2, 49), 20, {"perPage": 20})], (2, 20), 20, False),  # no maximum: a page was larger
         ([FULL, ((2, 49), 20, {})], (2, 50), 50, False),
         ([((1, 50), 60, {})], (1, 60), 60, False),
         ([((1, 50), 30, {"perPage": 50})], (1, 50), 50, False),
@@ -389,7 +388,7 @@ def test_first_page() -> None:
 
 def test_forgotten_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest ids are dropped when a third generation begins, but not while pages are read again."""
-    monkeypatch.setattr(page_plan, "_MAX_REMEMBERED", 2)
+    monkeypatch.setattr("gateway_async._wire.page_plan._MAX_REMEMBERED", 2)
     seen, forgotten = RecentIds(), []
     for first, may_forget in ((0, True), (2, False), (4, False), (6, True)):
         seen.remember([first, first + 1, None], others_are_gone=False, may_forget=may_forget)
