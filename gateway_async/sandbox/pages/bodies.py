@@ -13,9 +13,6 @@ from gateway_async.sandbox.http.request_log import LoggedMessage
 from gateway_async.sandbox.http.responses import decode_json
 from gateway_async.sandbox.pages.masking import is_secret, mask_header, mask_pairs, mask_shown_text, mask_value
 
-__all__ = ["Part", "ShownMessage", "parse_json", "show_message", "show_query"]
-
-
 _TEXT_TYPES = frozenset({"", "application/json", "text/plain"})
 _HIDDEN_PARAMETERS = frozenset({"data"})
 """Parameters of signed URLs, whose content is encoded and may contain anything."""

@@ -13,8 +13,6 @@ from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.request.credentials import hash_key_for
 from gateway_async.sandbox.runtime.gateway import Gateway
 
-__all__ = ["reset", "show", "show_document", "show_example_document", "show_reference"]
-
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /connect."""

@@ -14,9 +14,6 @@ import attrs
 from gateway_async.sandbox.pages.masking import is_secret, mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
 
-__all__ = ["Control", "ControlField", "ControlForm", "make_forms", "run_control"]
-
-
 Control = Callable[..., Any]
 """A function of `controls`: its first argument is the gateway."""
 

@@ -12,9 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.runtime.live_pages import LiveUpdates
 
-__all__ = ["stream"]
-
-
 _SPREAD_SECONDS = 0.25
 """How long an event may be delayed. Each stream waits for a different time, so many streams cause no peak of work."""
 _SILENCE_SECONDS = 15.0

@@ -13,9 +13,6 @@ from gateway_async.sandbox.schema import LOCATION, QUICK_INVOICE_FILE
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import cents_by_item
 
-__all__ = ["INVOICES", "PAYLINKS", "Bill", "BillType"]
-
-
 _METHODS = {"cc": "Card", "ach": "Bank account"}
 
 

@@ -13,9 +13,6 @@ from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.simulators.cards import mask_card_numbers
 
-__all__ = ["is_secret", "mask_header", "mask_pairs", "mask_record", "mask_shown_text", "mask_value"]
-
-
 _STARS = "***"
 
 

@@ -13,9 +13,6 @@ from gateway_async.sandbox.pages.rendering import render
 from gateway_async.sandbox.request.context import read_body
 from gateway_async.sandbox.runtime.gateway import Gateway
 
-__all__ = ["PageRequest", "PageView"]
-
-
 _SEE_OTHER = 303
 _MOST_DIGITS = 9
 _MOST_FIELDS = 1000

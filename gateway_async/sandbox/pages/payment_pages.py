@@ -25,9 +25,6 @@ from gateway_async.sandbox.schema.kinds import MONEY, show_money
 from gateway_async.sandbox.simulators.cards import TEST_CARDS
 from gateway_async.sandbox.state_machines.transactions import TransactionState
 
-__all__ = ["INVOICE_VIEWS", "PAYLINK_VIEWS", "PaymentViews", "download_file", "with_paylinks"]
-
-
 _STATUSES = {BillState.PAID: 200, BillState.CLOSED: 410, BillState.EXPIRED: 410, BillState.DELETED: 410}
 """The HTTP status of the page of a bill that cannot be paid."""
 

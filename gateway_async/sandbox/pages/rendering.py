@@ -17,8 +17,6 @@ from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.schema.fields import label
 from gateway_async.sandbox.schema.kinds import DEFAULT_CURRENCY, show_money
 
-__all__ = ["render"]
-
 _FOLDER = Path(__file__).parent / "templates"
 
 _HEADERS = {

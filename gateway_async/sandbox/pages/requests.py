@@ -15,9 +15,6 @@ from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.schema import ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED, TOKEN
 
-__all__ = ["ShownRequest", "describe_request", "is_control_call", "show", "show_all"]
-
-
 _PAGE_SIZE = 50
 _API_IDS = [table.api_id for table in STORED if table.api_id]
 _AMOUNTS = ("transaction_amount", "amount_due", "amount")

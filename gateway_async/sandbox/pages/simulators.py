@@ -11,9 +11,6 @@ from gateway_async.sandbox.pages.page_request import PageRequest
 from gateway_async.sandbox.routes import OPERATIONS
 from gateway_async.sandbox.simulators.faults import FAULTS, SCENARIOS
 
-__all__ = ["change_faults", "move_clock", "show_clock", "show_faults"]
-
-
 _FAULT_CONTROLS = (controls.simulators.fault, controls.simulators.scenario, controls.simulators.clear_faults)
 _FIRST_FAULT = {"operation": "POST /v2/transactions", "fault": "close_after_commit"}
 

@@ -23,9 +23,6 @@ from gateway_async.sandbox.routes import FORMS, ROUTES
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 
-__all__ = ["PAGES", "with_pages"]
-
-
 _DASHBOARD: dict[str, dict[str, PageView]] = {
     "/": {"GET": with_paylinks(totals.show_overview)},
     "/requests": {"GET": requests.show_all},

@@ -20,8 +20,6 @@ from gateway_async.sandbox.simulators.cards import DEBIT_CARDS, TEST_CARDS, Entr
 from gateway_async.sandbox.simulators.terminals import NothingWaitsError
 from gateway_async.sandbox.state_machines.terminal_requests import TerminalRequestState
 
-__all__ = ["add", "press", "show", "show_all"]
-
 
 @attrs.frozen
 class Card:

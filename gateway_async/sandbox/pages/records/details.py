@@ -28,9 +28,6 @@ from gateway_async.sandbox.schema import (
 )
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
-__all__ = ["Relation", "change_record", "show_details"]
-
-
 _OWNERS = (LOCATION, USER, PRODUCT_TRANSACTION)
 """The records that own others; a list of everything that one owns would be too long."""
 

@@ -18,9 +18,6 @@ from gateway_async.sandbox.schema import BY_PLURAL, STORED
 from gateway_async.sandbox.schema.fields import Row, Table
 from gateway_async.sandbox.state_machines.transactions import TransactionState
 
-__all__ = ["Family", "Summary", "find_table", "link_to_list", "show_families", "show_family", "summarize"]
-
-
 _PAGE_SIZE = 50
 _SHOWN = [table for table in STORED if table.title]
 

@@ -16,9 +16,6 @@ from gateway_async.sandbox.schema import POSTBACK, POSTBACK_CONFIG, STORED
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.state_machines.postbacks import DeliveryState
 
-__all__ = ["replay", "set_format", "show", "show_all", "show_outbox"]
-
-
 _MOST = 200
 _PLURALS = {table.singular: table.plural for table in STORED}
 

@@ -29,9 +29,6 @@ from gateway_async.sandbox.state_machines import (
 )
 from gateway_async.sandbox.state_machines.machine import NumericState, StateMachine
 
-__all__ = ["Status", "Tone", "Transition", "describe_payments", "find_status", "find_transitions"]
-
-
 Tone = Literal["good", "bad", "open", "plain"]
 
 

@@ -21,9 +21,6 @@ from gateway_async.sandbox.state_machines.postbacks import DeliveryState
 from gateway_async.sandbox.state_machines.transaction_batches import BATCH_MACHINE, BY_PROCESSOR, OPEN, BatchState
 from gateway_async.sandbox.state_machines.transactions import TransactionState, took_money
 
-__all__ = ["change_batch", "show_batches", "show_ledger", "show_overview"]
-
-
 _LAST_REQUESTS = 8
 _MOST_CLOSED = 50
 _MOST_IDS = 200
