@@ -72,17 +72,15 @@ def make_forms(
     *,
     choices: Mapping[str, Sequence[str]] | None = None,
     defaults: Mapping[str, str] | None = None,
-    problem: str = "",
 ) -> list[ControlForm]:
     """Make the forms of controls.
 
     Args:
-        request: The request for the page; a form that it submitted keeps what was entered.
+        request: The request for the page; a form that it submitted keeps what was entered, and shows the problem.
         controls: The controls.
         given: The first arguments, which the page knows.
         choices: The values of a text, by the name of the argument.
         defaults: Values that replace the defaults of the signatures.
-        problem: Why the submitted form was refused.
     """
     forms = []
     for control in controls:
@@ -94,7 +92,7 @@ def make_forms(
             for parameter in _parameters(control, given)
         ]
         summary = (getdoc(control) or "").partition("\n")[0]
-        forms.append(ControlForm(control.__name__, summary, fields, problem if is_submitted else ""))
+        forms.append(ControlForm(control.__name__, summary, fields, request.problem if is_submitted else ""))
     return forms
 
 

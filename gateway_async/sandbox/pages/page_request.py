@@ -25,12 +25,14 @@ class PageRequest:
     Attributes:
         error_template: The template that shows what is wrong with the request.
         form: The fields of the submitted form; empty for a GET.
+        problem: Why the form was refused; "" if it was not. The page is then shown again, with a 422.
     """
 
     gateway: Gateway
     http_request: Request
     error_template: str
     form: dict[str, str] = attrs.field(factory=dict)
+    problem: str = ""
 
     def parameter(self, name: str) -> str:
         """A part of the path, such as the id in `/terminals/{id}`."""
@@ -52,10 +54,11 @@ class PageRequest:
             "currency": self.gateway.currency,
             "path": self.http_request.url.path,
             "csrf_token": self.gateway.csrf_token,
+            "problem": self.problem,
             "now": self.gateway.clock.now(),
             "versions": urlencode(self.gateway.live_updates.versions()),
         }
-        return render(template, status, **common, **values)
+        return render(template, 422 if self.problem else status, **common, **values)
 
     def redirect(self, path: str) -> Response:
         """Send the browser to another page after a form was submitted."""

@@ -6,6 +6,7 @@ To add a page, add a line here, a function in a module beside this one, and a te
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import attrs
 from starlette.datastructures import Headers
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -14,7 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway_async.sandbox.http.responses import RefusedError
+from gateway_async.sandbox.http.responses import RefusedError, UnknownRecordError
 from gateway_async.sandbox.pages import connect, event_stream, requests, simulators, terminals
 from gateway_async.sandbox.pages.page_request import PageRequest, PageView
 from gateway_async.sandbox.pages.payment_pages import INVOICE_VIEWS, PAYLINK_VIEWS, download_file, with_paylinks
@@ -31,7 +32,7 @@ _DASHBOARD: dict[str, dict[str, PageView]] = {
     "/records/{family}": {"GET": families.show_family},
     "/records/{family}/{id}": {"GET": details.show_details, "POST": details.change_record},
     "/batches": {"GET": totals.show_batches},
-    "/batches/{id}": {"POST": totals.change_batch},
+    "/batches/{id}": {"GET": totals.show_batches, "POST": totals.change_batch},
     "/ledger": {"GET": totals.show_ledger},
     "/events": {"GET": event_stream.stream},
     "/postbacks": {"GET": postbacks.show_all, "POST": postbacks.set_format},
@@ -99,7 +100,7 @@ def _endpoint(
         request = PageRequest(gateway, http_request, error_template)
         try:
             if http_request.method == "POST":
-                return await pages["POST"](await request.with_form())
+                return await _submit(pages, await request.with_form())
             gateway.listener.mark_as_page()
             return await pages["GET"](request)
         except ClientDisconnect:
@@ -108,3 +109,13 @@ def _endpoint(
             return request.show_error(error)
 
     return run
+
+
+async def _submit(pages: dict[str, PageView], request: PageRequest) -> Response:
+    """Do what a form asks for. The page of a refused form is shown again, with the problem."""
+    try:
+        return await pages["POST"](request)
+    except UnknownRecordError:
+        raise
+    except ValueError as problem:
+        return await pages["GET"](attrs.evolve(request, problem=str(problem)))

@@ -68,16 +68,22 @@ _KEYS = {"cancel": controls.simulators.cancel, "silence": controls.simulators.si
 
 
 async def show_all(request: PageRequest) -> Response:
-    """Handle GET /terminals."""
-    return _show_all(request)
+    """Handle GET /terminals: every terminal, and the form that adds one."""
+    devices = [_make_device(request.gateway, terminal) for terminal in controls.simulators.terminals(request.gateway)]
+    shown = request.query("shown")
+    return request.render(
+        "terminals.html",
+        devices=devices,
+        added=max(0, len(devices) - int(shown)) if shown.isdecimal() else 0,
+        too_early=False,
+        forms=make_forms(request, [controls.simulators.add_terminal], defaults={"title": ""}),
+        **_choices(request),
+    )
 
 
 async def add(request: PageRequest) -> Response:
     """Handle POST /terminals: add a terminal."""
-    try:
-        terminal_id = await run_control(request, [controls.simulators.add_terminal])
-    except ValueError as problem:
-        return _show_all(request, str(problem))
+    terminal_id = await run_control(request, [controls.simulators.add_terminal])
     return request.redirect(f"/terminals#terminal-{terminal_id}")
 
 
@@ -97,21 +103,6 @@ async def press(request: PageRequest) -> Response:
     except NothingWaitsError:
         return request.redirect(f"/terminals/{terminal_id}?too_early=1")
     return request.redirect(f"/terminals/{terminal_id}")
-
-
-def _show_all(request: PageRequest, problem: str = "") -> Response:
-    """Show every terminal, and the form that adds one."""
-    devices = [_make_device(request.gateway, terminal) for terminal in controls.simulators.terminals(request.gateway)]
-    shown = request.query("shown")
-    return request.render(
-        "terminals.html",
-        422 if problem else 200,
-        devices=devices,
-        added=max(0, len(devices) - int(shown)) if shown.isdecimal() else 0,
-        too_early=False,
-        forms=make_forms(request, [controls.simulators.add_terminal], defaults={"title": ""}, problem=problem),
-        **_choices(request),
-    )
 
 
 def _press(gateway: Gateway, terminal_id: str, form: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox.controls.calls import CONTROL_CALLS
 from gateway_async.sandbox.http.request_log import LoggedRequest
-from gateway_async.sandbox.http.responses import UnknownRecordError, decode_json, encode_json
+from gateway_async.sandbox.http.responses import decode_json, encode_json
 from gateway_async.sandbox.pages.control_forms import Control, make_forms, run_control
 from gateway_async.sandbox.pages.invoices_and_paylinks import INVOICES, PAYLINKS
 from gateway_async.sandbox.pages.masking import mask_record
@@ -57,28 +57,11 @@ class Relation:
 
 async def show_details(request: PageRequest) -> Response:
     """Handle GET /records/{family}/{id}."""
-    return _show(request)
-
-
-async def change_record(request: PageRequest) -> Response:
-    """Handle POST /records/{family}/{id}: run a control of the record."""
-    table, record_id = find_table(request.parameter("family")), request.parameter("id")
-    try:
-        await run_control(request, _find_controls(table), [record_id])
-    except UnknownRecordError:
-        raise
-    except ValueError as problem:
-        return _show(request, str(problem))
-    return request.redirect(f"/records/{table.plural}/{record_id}")
-
-
-def _show(request: PageRequest, problem: str = "") -> Response:
     gateway, table, record_id = request.gateway, find_table(request.parameter("family")), request.parameter("id")
     row = gateway.find_known(table, record_id)
     record = mask_record(table, _to_plain(show_whole(gateway, table, row)))
     return request.render(
         "record.html",
-        422 if problem else 200,
         plural=table.plural,
         title=table.title,
         singular=table.singular,
@@ -94,12 +77,18 @@ def _show(request: PageRequest, problem: str = "") -> Response:
         record_links=_find_links(gateway, table, row),
         json=record | {"_links": make_links(gateway, table, row)},
         transitions=find_transitions(gateway, table, row),
-        forms=make_forms(request, _find_controls(table), [record_id], problem=problem),
-        problem=problem,
+        forms=make_forms(request, _find_controls(table), [record_id]),
         relations=_find_referring(gateway, table, row),
         changelogs=_to_plain(read_changelogs(gateway, row)) if table is TRANSACTION_BATCH else [],
         requests=_find_requests(gateway, row["id"]),
     )
+
+
+async def change_record(request: PageRequest) -> Response:
+    """Handle POST /records/{family}/{id}: run a control of the record."""
+    table, record_id = find_table(request.parameter("family")), request.parameter("id")
+    await run_control(request, _find_controls(table), [record_id])
+    return request.redirect(f"/records/{table.plural}/{record_id}")
 
 
 def _to_plain(value: Any) -> Any:

@@ -4,7 +4,6 @@ from starlette.responses import Response
 
 from gateway_async.sandbox import notifications
 from gateway_async.sandbox.controls import simulators
-from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.pages.bodies import parse_json
 from gateway_async.sandbox.pages.control_forms import make_forms, run_control
 from gateway_async.sandbox.pages.masking import mask_value
@@ -46,31 +45,22 @@ async def set_format(request: PageRequest) -> Response:
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /postbacks/{id}."""
-    return _show(request)
+    postback_id = request.parameter("id")
+    postback = _describe(request.gateway, simulators.postback(request.gateway, postback_id))
+    forms = make_forms(request, [simulators.replay_postback], [postback_id])
+    return request.render("postback.html", postback=postback, forms=forms)
 
 
 async def replay(request: PageRequest) -> Response:
     """Handle POST /postbacks/{id}: send it once more."""
     postback_id = request.parameter("id")
-    try:
-        await run_control(request, [simulators.replay_postback], [postback_id])
-    except UnknownRecordError:
-        raise
-    except ValueError as problem:
-        return _show(request, str(problem))
+    await run_control(request, [simulators.replay_postback], [postback_id])
     return request.redirect(f"/postbacks/{postback_id}")
 
 
 async def show_outbox(request: PageRequest) -> Response:
     """Handle GET /outbox."""
     return request.render("outbox.html", messages=notifications.read_newest(request.gateway, _MOST))
-
-
-def _show(request: PageRequest, problem: str = "") -> Response:
-    postback_id = request.parameter("id")
-    postback = _describe(request.gateway, simulators.postback(request.gateway, postback_id))
-    forms = make_forms(request, [simulators.replay_postback], [postback_id], problem=problem)
-    return request.render("postback.html", 422 if problem else 200, postback=postback, forms=forms)
 
 
 def _describe(gateway: Gateway, postback: Row) -> Row:

@@ -6,7 +6,6 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.controls import payments, simulators
-from gateway_async.sandbox.http.responses import UnknownRecordError
 from gateway_async.sandbox.ledger import COUNTED_EFFECTS, CountedEffect
 from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
@@ -145,38 +144,27 @@ def _list_results(groups: list[Row]) -> list[_Payments]:
 
 async def show_batches(request: PageRequest) -> Response:
     """Handle GET /batches."""
-    return _show_batches(request)
+    closed = _unsettled("NOT IN")
+    return request.render(
+        "batches.html",
+        open=_read_batches(request.gateway, _unsettled()),
+        closed=_read_batches(request.gateway, closed, _MOST_CLOSED),
+        total=request.gateway.store.total(TRANSACTION_BATCH, "count(*)", closed, ()),
+    )
 
 
 async def change_batch(request: PageRequest) -> Response:
     """Handle POST /batches/{id}: settle a batch, or set its status as the processor does."""
     batch_id, step = request.parameter("id"), request.form.get("step", "")
-    try:
-        if step == _SETTLE:
-            payments.settle_batch(request.gateway, batch_id)
-        else:
-            payments.process_batch(request.gateway, batch_id, int(step) if step.isdecimal() else 0)
-    except UnknownRecordError:
-        raise
-    except ValueError as error:
-        return _show_batches(request, str(error))
+    if step == _SETTLE:
+        payments.settle_batch(request.gateway, batch_id)
+    else:
+        payments.process_batch(request.gateway, batch_id, int(step) if step.isdecimal() else 0)
     return request.redirect("/batches")
 
 
 def _unsettled(is_unsettled: str = "IN") -> str:
     return f"processing_status_id {is_unsettled} ({_UNSETTLED_CODES})"
-
-
-def _show_batches(request: PageRequest, problem: str = "") -> Response:
-    closed = _unsettled("NOT IN")
-    return request.render(
-        "batches.html",
-        422 if problem else 200,
-        problem=problem,
-        open=_read_batches(request.gateway, _unsettled()),
-        closed=_read_batches(request.gateway, closed, _MOST_CLOSED),
-        total=request.gateway.store.total(TRANSACTION_BATCH, "count(*)", closed, ()),
-    )
 
 
 def _read_batches(gateway: Gateway, where: str, most: int = -1) -> list[_Batch]:
