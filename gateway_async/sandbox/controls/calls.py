@@ -79,13 +79,17 @@ class ControlCall:
         return _fields_type(self.run, 1 + self.path.count("{"))
 
     @property
+    def summary(self) -> str:
+        """A sentence about the call, without its period."""
+        return str(getdoc(self.run)).partition("\n")[0].removesuffix(".")
+
+    @property
     def description(self) -> str:
         """A sentence about the call, with examples of its body or the names of its query."""
-        sentence = str(getdoc(self.run)).partition("\n")[0]
         if self.examples:
-            return f"{sentence[:-1]}: {' or '.join(map(json.dumps, self.examples))}."
+            return f"{self.summary}: {' or '.join(map(json.dumps, self.examples))}."
         names = self.fields_type.__struct_fields__ if self.method == "GET" else ()
-        return f"{sentence[:-1]}; also {' or '.join(f'?{name}=…' for name in names)}." if names else sentence
+        return f"{self.summary}; also {' or '.join(f'?{name}=…' for name in names)}." if names else f"{self.summary}."
 
     @property
     def body_types(self) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
     described: Schema = {
         "tags": [_CONTROL_FAMILY],
         "operationId": _operation_id(method, path),
-        "summary": re.split(r": \{|;|\.$", call.description)[0],
+        "summary": call.summary,
         "description": call.description,
         "parameters": describe_path_id(path),
         "responses": _describe_success(call) | describe_errors(*_ERRORS, *(_ERRORS_OF_RECORDS if "{" in path else ())),
@@ -77,7 +77,8 @@ def _describe(method: str, path: str, call: ControlCall) -> Schema:
     elif schemas[0]["properties"]:
         schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         required = any(each["required"] for each in schemas)
-        described["requestBody"] = {"required": required, "content": {"application/json": {"schema": schema}}}
+        body = {"schema": schema, "example": call.examples[0]}
+        described["requestBody"] = {"required": required, "content": {"application/json": body}}
     return described
 
 

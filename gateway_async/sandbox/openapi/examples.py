@@ -74,7 +74,6 @@ _NEWEST: dict[str, Table] = {
     "recurring_id": RECURRING,
     "transaction_id": TRANSACTION,
 }
-_OBJECT = re.compile(r"\{.*?\}")
 _DAYS_UNTIL_DUE = 30
 
 
@@ -92,8 +91,8 @@ def _add_examples(gateway: Gateway, known: dict[str, Any], path: str, operation:
     values = {"path": _path_values(gateway, path), "query": _query_values(gateway, operation["operationId"])}
     added = {"parameters": [_with_example(each, values[each["in"]]) for each in operation["parameters"]]}
     content = operation.get("requestBody", {}).get("content", {})
-    if _JSON in content:
-        body = content[_JSON] | {"example": _body(known, operation, content[_JSON]["schema"])}
+    if _JSON in content and "example" not in content[_JSON]:  # a control call has one
+        body = content[_JSON] | {"example": _body(known, operation["operationId"], content[_JSON]["schema"])}
         added["requestBody"] = operation["requestBody"] | {"content": content | {_JSON: body}}
     return operation | added
 
@@ -131,17 +130,12 @@ def _path_values(gateway: Gateway, path: str) -> dict[str, str]:
     return {name: _newest(gateway, tables.get(name)) for name in names}
 
 
-def _body(known: dict[str, Any], operation: Schema, schema: Schema) -> Any:
-    """A minimal valid body, from `_known_values`. The description of a control call contains one."""
-    name, description = operation["operationId"], operation.get("description", "")
-    if "properties" not in schema or not schema.get("required"):
-        return _MORE.get(name) or _find_object(description)
-    wrapped = {key: _resolve(each) for key, each in schema["properties"].items()}
-    if len(wrapped) == 1:
-        ((key, fields),) = wrapped.items()
-        if fields.get("type") == "object":
-            return {key: _make_record(known, name, fields)}
-    return _find_object(description) or _make_record(known, name, schema)
+def _body(known: dict[str, Any], operation_id: str, schema: Schema) -> Schema:
+    """A minimal valid body, whose record may be in a wrapper."""
+    wrapped = {name: _resolve(each) for name, each in schema["properties"].items()}
+    if len(wrapped) > 1:
+        return _make_record(known, operation_id, schema)
+    return {name: _make_record(known, operation_id, fields) for name, fields in wrapped.items()}
 
 
 def _resolve(schema: Schema) -> Schema:
@@ -185,12 +179,3 @@ def _newest(gateway: Gateway, table: Table | None) -> str:
     where = f"location_id = ? AND {ALIVE} ORDER BY id DESC LIMIT 1"
     rows = gateway.store.select(table, where, (gateway.info.location_id,))
     return str(rows[0]["id"]) if rows else _NO_ID
-
-
-def _find_object(description: str) -> Any:
-    """Find the JSON object in a description; an empty one without it."""
-    found = _OBJECT.search(description)
-    try:
-        return json.loads(found[0]) if found else {}
-    except ValueError:
-        return {}
