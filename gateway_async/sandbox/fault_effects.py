@@ -18,29 +18,18 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_async.sandbox.http.request_log import FAULT
-from gateway_async.sandbox.http.responses import error_response
+from gateway_async.sandbox.http.responses import error_response, parse_json
 from gateway_async.sandbox.http.server import TRANSPORT
 from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.schema import API_IDS
 from gateway_async.sandbox.simulators.faults import PlannedFault
 
 _RESET_ON_CLOSE = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 _NOT_JSON = b'\x00\xff{"transaction": \xfe\xfe'
 _HTML = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 _UNANNOUNCED_BYTES = 10
-_API_ID_FIELDS = (
-    "transaction_api_id",
-    "account_vault_api_id",
-    "quick_invoice_api_id",
-    "paylink_api_id",
-    "contact_api_id",
-    "device_term_api_id",
-)
-_OTHER_RECORD = {
-    **dict.fromkeys(_API_ID_FIELDS, "another-customers"),
-    "id": "ffffffffffffffffffffffff",
-    "last_four": "0026",
-    "transaction_amount": "9999.99",
-}
+_OTHER_RECORD = {"id": "ffffffffffffffffffffffff", "last_four": "0026", "transaction_amount": "9999.99"}
+_OTHER_API_ID = "another-customers"
 
 
 @attrs.define
@@ -158,6 +147,7 @@ def _replace_identity(body: bytes) -> bytes:
     content = msgspec.json.decode(body)
     for record in _records(content):
         record.update({name: value for name, value in _OTHER_RECORD.items() if name in record})
+        record.update({name: _OTHER_API_ID for name in record if name.endswith("_api_id")})
     return msgspec.json.encode(content)
 
 
@@ -255,7 +245,7 @@ def with_faults(app: ASGIApp, gateway: Gateway) -> ASGIApp:
 async def _read_request_id(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     """Read the id of a request, and a `receive` with its body.
 
-    The id is the first integrator id in the body, or else the last part of the path.
+    The id is the integrator id of the record in the body, or else the last part of the path.
     """
     first: list[Message] = [await receive()]
     body_id = _find_body_id(first[0].get("body", b""))
@@ -267,8 +257,7 @@ async def _read_request_id(scope: Scope, receive: Receive) -> tuple[str, Receive
 
 
 def _find_body_id(body: bytes) -> str | None:
-    try:
-        records = _records(msgspec.json.decode(body))
-    except (msgspec.DecodeError, RecursionError, AttributeError):
-        return None  # not JSON, incomplete, or without a record
-    return next((str(record[name]) for record in records for name in _API_ID_FIELDS if record.get(name)), None)
+    content = parse_json(body)
+    wrapped = content.items() if isinstance(content, dict) else ()
+    ids = (record.get(API_IDS.get(wrapper)) for wrapper, record in wrapped if isinstance(record, dict))
+    return next((str(each) for each in ids if each), None)

@@ -258,7 +258,7 @@ def test_affected_ids(shop: Shop, sandbox: Sandbox) -> None:
     """A plan lists them: the integrator ids in the bodies, or the ids in the paths."""
     for operation in (OPERATION, "POST /v2/contacts", "GET /v2/contacts/{id}"):
         sandbox.fault(operation, "error_before_commit")
-    shop.pay(transaction_api_id="t1")
+    shop.pay(contact_api_id="c1", transaction_api_id="t1")
     shop.http.post("/v2/contacts", content="[[")
     shop.get("/v2/contacts/a")
     assert [plan["affected_ids"] for plan in sandbox.faults()] == [["t1"], ["contacts"], ["a"]]

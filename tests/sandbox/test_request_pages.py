@@ -45,6 +45,7 @@ def test_empty_log(sandbox: Sandbox, path: str) -> None:
 
 def test_entry(sandbox: Sandbox, shop: Shop) -> None:
     """The log shows method, path, status, amount, problem and integrator id of a request, and links to its record."""
+    shop.pay(transaction_api_id="order-2", contact_api_id="ada")
     sale = shop.paid("12.50", transaction_api_id="order-1")
     shop.get("/v2/contacts/unknown")
     page = open_page(sandbox)
@@ -52,7 +53,7 @@ def test_entry(sandbox: Sandbox, shop: Shop) -> None:
     for text in ("</b> /v2/transactions<", "</b> /v2/contacts/unknown<", ">201<", "order-1", ">12.50<", link):
         assert text in page
     assert page.index("/v2/contacts/unknown") < page.index("/v2/transactions")
-    assert "The record cannot be found." in page
+    assert [text in page for text in ("The record cannot be found.", "order-2", ">ada<")] == [True, True, False]
     record = shop.at_terminal().json()["routertransaction"]
     assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
     httpx.post(f"{sandbox.base_url}/v2/contacts", json={})  # refused before its body was read

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from itertools import count
 from time import perf_counter, time
-from typing import Any
 
 import attrs
-import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway_async.sandbox.http.responses import parse_json
 
 FAULT = "gateway_async.sandbox.fault"
 """The key of the ASGI scope for the name of the fault that affected a request."""
@@ -136,10 +136,7 @@ def with_request_log(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
 
 def _problem(body: bytes) -> str:
     """The messages of an error response."""
-    try:
-        content: Any = msgspec.json.decode(body) if body else {}
-    except msgspec.DecodeError:
-        return ""
+    content = parse_json(body)
     if not isinstance(content, dict):
         return ""
     fields = content.get("errors")

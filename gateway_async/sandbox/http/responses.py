@@ -22,6 +22,14 @@ decode_json = msgspec.json.Decoder(float_hook=Decimal).decode
 _T = TypeVar("_T")
 
 
+def parse_json(body: bytes) -> Any:
+    """Parse the JSON value of a body; None if it is not JSON, or was cut off."""
+    try:
+        return decode_json(body)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None
+
+
 def json_response(body: Any, status: int = 200) -> Response:
     """Create a JSON response."""
     return Response(encode_json(body), status, media_type="application/json")

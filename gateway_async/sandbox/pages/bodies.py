@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import attrs
 
 from gateway_async.sandbox.http.request_log import LoggedMessage
-from gateway_async.sandbox.http.responses import decode_json
+from gateway_async.sandbox.http.responses import parse_json
 from gateway_async.sandbox.pages.masking import is_secret, mask_header, mask_pairs, mask_shown_text, mask_value
 
 _TEXT_TYPES = frozenset({"", "application/json", "text/plain"})
@@ -66,14 +66,6 @@ def show_message(message: LoggedMessage) -> ShownMessage:
     content_type = _read_type(next((value for name, value in headers if name.lower() == "content-type"), ""))
     masked = [(name, mask_header(name, value)) for name, value in headers]
     return attrs.evolve(_show_body(message, content_type), headers=masked)
-
-
-def parse_json(body: bytes) -> Any:
-    """Parse the JSON value of a body; None if it is not JSON, or was cut off."""
-    try:
-        return decode_json(body)
-    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
-        return None
 
 
 def _read_type(header: str) -> Message:

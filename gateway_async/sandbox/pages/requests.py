@@ -1,5 +1,6 @@
 """The log of the requests that programs have sent, and the page of one request."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from math import ceil
 from typing import Any
@@ -9,14 +10,13 @@ import attrs
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.request_log import LoggedMessage, LoggedRequest
-from gateway_async.sandbox.http.responses import UnknownRecordError
-from gateway_async.sandbox.pages.bodies import parse_json, show_message, show_query
+from gateway_async.sandbox.http.responses import UnknownRecordError, parse_json
+from gateway_async.sandbox.pages.bodies import show_message, show_query
 from gateway_async.sandbox.pages.masking import mask_shown_text
 from gateway_async.sandbox.pages.page_request import PageRequest
-from gateway_async.sandbox.schema import ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED, TOKEN
+from gateway_async.sandbox.schema import API_IDS, ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED, TOKEN
 
 _PAGE_SIZE = 50
-_API_IDS = [table.api_id for table in STORED if table.api_id]
 _AMOUNTS = ("transaction_amount", "amount_due", "amount")
 _NO_AMOUNT = ("", "0.00")
 """The amounts that a list leaves out: a void and an address check have 0.00."""
@@ -32,7 +32,7 @@ class ShownRequest:
     """A request as a list shows it.
 
     Attributes:
-        api_id: The integrator id in the request: in its body, or in the path of a lookup; "" without one.
+        api_id: The integrator id of the record in the body, or in the path of a lookup; "" without one.
         record_id: The id of the record in the response; "" without one.
         record_path: The page of that record.
         amount: The amount in the request or, without one, in the response; "" without both.
@@ -51,33 +51,29 @@ class ShownRequest:
         return any(text.lower() in each.lower() for each in shown)
 
 
-@attrs.frozen
-class _Filter:
-    """A choice of entries, as a link offers it."""
-
-    label: str
-    matches: Callable[[LoggedRequest], bool]
-
-
-_FILTERS = {
-    "": _Filter("All", lambda _: True),
-    "writes": _Filter("Writes", lambda entry: entry.is_write),
-    "errors": _Filter("Errors and faults", lambda entry: entry.has_failed or bool(entry.fault)),
+_FILTERS: dict[str, tuple[str, Callable[[LoggedRequest], bool]]] = {
+    "": ("All", lambda _: True),
+    "writes": ("Writes", lambda entry: entry.is_write),
+    "errors": ("Errors and faults", lambda entry: entry.has_failed or bool(entry.fault)),
 }
+"""The choices of entries: the label of a link, and which entries it shows."""
 
 
 async def show_all(request: PageRequest) -> Response:
     """Handle GET /requests, with `?show=`, `?q=`, `?controls=1` and `?page=`."""
     show = request.query("show") if request.query("show") in _FILTERS else ""
     text, controls, page = request.query("q").strip(), request.query("controls"), request.page_number()
-    chosen = [entry for entry in reversed(request.gateway.requests) if _FILTERS[show].matches(entry)]
+    _, matches = _FILTERS[show]
+    chosen = [entry for entry in reversed(request.gateway.requests) if matches(entry)]
     listed = [entry for entry in chosen if controls or not is_control_call(entry)]
     found = [each for each in map(describe_request, listed) if each.has(text)] if text else listed
     shown = found[(page - 1) * _PAGE_SIZE : page * _PAGE_SIZE]
     query = {"q": text, "controls": "1" if controls else ""}
     return request.render(
         "requests.html",
-        filters=[(f"/requests?{urlencode({'show': each} | query)}", each, _FILTERS[each].label) for each in _FILTERS],
+        filters=[
+            (f"/requests?{urlencode({'show': each} | query)}", each, label) for each, (label, _) in _FILTERS.items()
+        ],
         show=show,
         text=text,
         controls=controls,
@@ -112,9 +108,9 @@ def is_control_call(entry: LoggedRequest) -> bool:
 
 def describe_request(entry: LoggedRequest) -> ShownRequest:
     """Find the ids and the amount in an entry of the log."""
-    _, sent = _read_record(parse_json(entry.request.body) or _read_form(entry.request))
+    wrapper, sent = _read_record(parse_json(entry.request.body) or _read_form(entry.request))
     family, received = _read_record(parse_json(entry.response.body))
-    api_id = next((str(sent[name]) for name in _API_IDS if sent.get(name)), "")
+    api_id = str(sent.get(API_IDS.get(wrapper)) or "")
     if "api_id" in parse_qs(entry.query.decode("latin-1")):
         api_id = unquote("".join(entry.path.split("/")[3:4]))  # /v2/<plural>/<id>
     record_id = str(received["id"]) if family in _FAMILIES and "id" in received else ""
@@ -128,12 +124,16 @@ def describe_request(entry: LoggedRequest) -> ShownRequest:
     )
 
 
-def _read_form(message: LoggedMessage) -> dict[str, str]:
-    """Read the masked fields of a form; `quickinvoice[title]` is the field `title`."""
-    return {part.name.rpartition("[")[2].rstrip("]"): part.text for part in show_message(message).parts}
+def _read_form(message: LoggedMessage) -> dict[str, dict[str, str]]:
+    """Read the masked fields of a form by wrapper; `quickinvoice[title]` is the field `title` of an invoice."""
+    form: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for part in show_message(message).parts:
+        wrapper, _, field = part.name.partition("[")
+        form[wrapper][field.rstrip("]")] = part.text
+    return form
 
 
-def _read_record(body: Any) -> tuple[str, dict[str, Any]]:
+def _read_record(body: Any) -> tuple[str, dict[str | None, Any]]:
     """Read the wrapper and the record of a body; a control call has no wrapper."""
     if not isinstance(body, dict):
         return "", {}

@@ -70,3 +70,6 @@ CREATED_RECORDS = tuple(table for table in STORED if not table.is_initial)
 
 BY_PLURAL = {table.plural: table for name, table in TABLES.items() if "." not in name}
 """The tables by path segment, including records that are not stored."""
+
+API_IDS = {table.singular: table.api_id for table in BY_PLURAL.values() if table.api_id}
+"""The field with a record's integrator id, by the wrapper of the record."""

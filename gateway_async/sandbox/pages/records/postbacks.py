@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from gateway_async.sandbox import notifications
 from gateway_async.sandbox.controls import simulators
-from gateway_async.sandbox.pages.bodies import parse_json
+from gateway_async.sandbox.http.responses import parse_json
 from gateway_async.sandbox.pages.control_forms import make_forms, run_control
 from gateway_async.sandbox.pages.masking import mask_value
 from gateway_async.sandbox.pages.page_request import PageRequest
