@@ -8,6 +8,7 @@ from collections.abc import Callable
 from starlette.responses import Response
 
 from gateway_async.sandbox.handlers.merchant_accounts import check_product, default_product
+from gateway_async.sandbox.handlers.payments.account import STORED_SOURCES, find_account
 from gateway_async.sandbox.handlers.recurring_charges import (
     INTERVAL_TYPES,
     advance_date,
@@ -29,12 +30,12 @@ from gateway_async.sandbox.request.records import (
 )
 from gateway_async.sandbox.request.standard_handlers import RequestHandler
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.schema import ACCOUNT_VAULT, RECURRING
+from gateway_async.sandbox.schema import RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
+from gateway_async.sandbox.simulators.cards import Account
 from gateway_async.sandbox.state_machines.recurrings import RECURRING_MACHINE, RecurringState, RecurringTrigger
 
-_VAULT_FIELDS = ("account_vault_id", "account_vault_api_id")
 _LARGEST_COUNT = 999
 _LARGEST_TOTAL = 99_999_999_999
 _ONGOING, _INSTALLMENTS = "o", "i"
@@ -47,11 +48,11 @@ async def create(context: RequestContext) -> Response:
     gateway = context.gateway
     values, problems = await read_new(context, RECURRING)
     _check_plan(values, problems)
-    vault = _find_vault(context, values, problems)
-    _check_method(values, vault, problems)
-    method = vault["payment_method"] if vault else None
+    account = _find_account(context, values, problems)
+    _check_method(values, account, problems)
+    method = account.payment_method if account else None
     check_product(gateway, "product_transaction_id", values, method, problems)
-    row = _complete(context, values, problems.require(vault))
+    row = _complete(context, values, problems.require(account))
     with gateway.store.transaction():
         row = gateway.create(RECURRING, context.user, with_end(gateway, row))
         mark_vaults(gateway, row["account_vault_id"])
@@ -94,37 +95,24 @@ def _check_plan(row: Row, problems: Problems) -> None:
     problems.check(not NO_DATE < end < start, "end_date", "End Date must not be before Start Date.", "start_date")
 
 
-def _find_vault(context: RequestContext, values: Row, problems: Problems) -> Row | None:
-    """Find the vault that a request names by one of its ids. Its system id is put into the values."""
-    given = [name for name in _VAULT_FIELDS if values.get(name) is not None]
-    if len(given) > 1:
-        for name in given:
-            problems.add(name, f"Only one of {', '.join(map(label, given))} can be given.")
-    elif not given and not any(name in problems for name in _VAULT_FIELDS):
-        problems.add_blank("account_vault_id")
-    if len(given) != 1 or given[0] in problems:
-        return None
-    name = given[0]
-    column = "id" if name == "account_vault_id" else name
-    where = {"location_id": context.user["location_id"], column: values[name]}
-    vault = context.gateway.store.find_alive(ACCOUNT_VAULT, **where)
-    if vault is None:
-        problems.add_invalid(name)
-        return None
-    values["account_vault_id"] = vault["id"]
-    return vault
+def _find_account(context: RequestContext, values: Row, problems: Problems) -> Account | None:
+    """Find the account that a request names by one of its vault's ids. The system id is put into the values."""
+    account = find_account(context.gateway, context.user, STORED_SOURCES, values, problems)
+    if account:
+        values["account_vault_id"] = account.vault_id
+    return account
 
 
-def _check_method(values: Row, vault: Row | None, problems: Problems) -> None:
+def _check_method(values: Row, account: Account | None, problems: Problems) -> None:
     name = "payment_method"
-    if vault and values.get(name) not in {None, vault[name]} and name not in problems:
-        problems.add(name, f"Payment Method of this account is {vault[name]}.")
+    if account and values.get(name) not in {None, account.payment_method} and name not in problems:
+        problems.add(name, f"Payment Method of this account is {account.payment_method}.")
 
 
 def _check_change(context: RequestContext, row: Row, values: Row, problems: Problems) -> None:
-    if any(values.get(name) not in {None, row.get(name)} for name in _VAULT_FIELDS):
-        vault = _find_vault(context, values, problems)
-        if vault and vault["payment_method"] != row["payment_method"]:
+    if any(values.get(name) not in {None, row.get(name)} for name in STORED_SOURCES):
+        account = _find_account(context, values, problems)
+        if account and account.payment_method != row["payment_method"]:
             name = "account_vault_api_id" if values.get("account_vault_api_id") else "account_vault_id"
             problems.add(name, f"{label(name)} must be of a {row['payment_method']} account.")
     elif "account_vault_id" in values and values["account_vault_id"] is None:
@@ -137,11 +125,11 @@ def _check_change(context: RequestContext, row: Row, values: Row, problems: Prob
         problems.add_blank("next_run_date")
 
 
-def _complete(context: RequestContext, values: Row, vault: Row) -> Row:
+def _complete(context: RequestContext, values: Row, account: Account) -> Row:
     """Return a new recurring's fields, with those that are computed."""
     given = {name: value for name, value in values.items() if value is not None}
-    row = given | {"payment_method": vault["payment_method"], "status": RecurringState.ACTIVE}
-    row.setdefault("product_transaction_id", default_product(context.gateway, context.user, vault["payment_method"]))
+    row = given | {"payment_method": account.payment_method, "status": RecurringState.ACTIVE}
+    row.setdefault("product_transaction_id", default_product(context.gateway, context.user, account.payment_method))
     count = row.get("installment_total_count")
     row["recurring_type_id"] = _INSTALLMENTS if count else _ONGOING
     if count:

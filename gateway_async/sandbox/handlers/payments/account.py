@@ -56,7 +56,7 @@ def find_account(
     """Find the account that a request names.
 
     The result is None, with a problem reported, if the request names no account or several. `sources` has the fields
-    that may name an account.
+    that may name an account; the first one is reported if all are missing.
     """
     if values.get("ach_sec_code") not in {None, *_SEC_CODES}:
         problems.add("ach_sec_code", f"Ach Sec Code must be one of {', '.join(_SEC_CODES)}.")
@@ -68,7 +68,7 @@ def find_account(
     if any(name in problems for name in sources):
         return None
     if not given:
-        problems.add_blank("account_number")
+        problems.add_blank(next(iter(sources)))
     for name in given:
         problems.add(name, f"Only one of {', '.join(map(label, given))} can be given.")
     return None
@@ -183,7 +183,10 @@ def _vault_sources(prefix: str) -> dict[str, AccountFinder]:
 VAULT_SOURCES = _COMMON_SOURCES | _vault_sources("previous_")
 """The fields that can be the source of an account vault."""
 
-PAYMENT_SOURCES = _COMMON_SOURCES | _vault_sources("")
+STORED_SOURCES = _vault_sources("")
+"""The fields that name a stored account."""
+
+PAYMENT_SOURCES = _COMMON_SOURCES | STORED_SOURCES
 """The fields that can be the source of a payment."""
 
 
