@@ -34,19 +34,6 @@ class Card:
         return self.number[-4:]
 
 
-@attrs.frozen
-class Device:
-    """One terminal as a page shows it.
-
-    Attributes:
-        terminal: The terminal and the calls that wait at it.
-        receipts: Its last receipts, newest first.
-    """
-
-    terminal: Row
-    receipts: list[Row]
-
-
 CARDS = {
     "visa": Card("Visa", TEST_CARDS["visa"]),
     "mc": Card("Mastercard", TEST_CARDS["mc"]),
@@ -69,12 +56,12 @@ _KEYS = {"cancel": controls.simulators.cancel, "silence": controls.simulators.si
 
 async def show_all(request: PageRequest) -> Response:
     """Handle GET /terminals: every terminal, and the form that adds one."""
-    devices = [_make_device(request.gateway, terminal) for terminal in controls.simulators.terminals(request.gateway)]
+    terminals = [_add_receipts(request.gateway, each) for each in controls.simulators.terminals(request.gateway)]
     shown = request.query("shown")
     return request.render(
         "terminals.html",
-        devices=devices,
-        added=max(0, len(devices) - int(shown)) if shown.isdecimal() else 0,
+        terminals=terminals,
+        added=max(0, len(terminals) - int(shown)) if shown.isdecimal() else 0,
         too_early=False,
         forms=make_forms(request, [controls.simulators.add_terminal], defaults={"title": ""}),
         **_choices(request),
@@ -89,9 +76,9 @@ async def add(request: PageRequest) -> Response:
 
 async def show(request: PageRequest) -> Response:
     """Handle GET /terminals/{id}."""
-    device = _make_device(request.gateway, controls.simulators.terminal(request.gateway, request.parameter("id")))
+    terminal = _add_receipts(request.gateway, controls.simulators.terminal(request.gateway, request.parameter("id")))
     return request.render(
-        "terminal.html", devices=[device], too_early=bool(request.query("too_early")), **_choices(request)
+        "terminal.html", terminal=terminal, too_early=bool(request.query("too_early")), **_choices(request)
     )
 
 
@@ -130,8 +117,8 @@ def _shows_terms(gateway: Gateway, terminal_id: str) -> bool:
     return any(call.state == TerminalRequestState.TERMS_SHOWN for call in gateway.terminals.waiting(terminal_id))
 
 
-def _make_device(gateway: Gateway, terminal: Row) -> Device:
-    return Device(terminal, find_receipts(gateway, terminal["id"]))
+def _add_receipts(gateway: Gateway, terminal: Row) -> Row:
+    return terminal | {"receipts": find_receipts(gateway, terminal["id"])}
 
 
 def _choices(request: PageRequest) -> Row:
