@@ -15,12 +15,12 @@ async def create(context: RequestContext) -> Response:
     """Handle POST /v2/contacts; with `update_if_exists` it may update a contact."""
     body = await context.read_record("contact")
     problems = Problems()
-    values = read_fields(CONTACT, body, problems, strict=context.gateway.strict)
+    values = read_fields(context, CONTACT, body, problems)
     _read_header_type(context, {}, values, problems)
     if values.get("update_if_exists") and not values.get("contact_api_id") and "contact_api_id" not in problems:
         problems.add("contact_api_id", "Contact Api Id cannot be blank when Update If Exists is 1.")
     known = _find_existing(context, values)
-    check_references(context.gateway, context.user, CONTACT, values, problems, current=known)
+    check_references(context, CONTACT, values, problems, current=known)
     problems.raise_if_any()
     if known:
         return respond(context, CONTACT, update_record(context, CONTACT, known, values))

@@ -148,7 +148,7 @@ async def show_page(context: RequestContext) -> Response:
     if page is None:
         raise RefusedError(404, "The record cannot be found.")
     asked, problems = _read_data(context.query.get("data"), page["encryption_key"]), Problems()
-    settings = read_fields(_SETTINGS, asked, problems, strict=context.gateway.strict)
+    settings = read_fields(context, _SETTINGS, asked, problems)
     _check_delay(settings, problems)
     fields = _values(page, asked.get("field_configuration"), problems)
     _check_amount(page | settings, fields, problems)

@@ -20,11 +20,9 @@ from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
 from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
 from gateway_async.sandbox.schema.fields import Field, Row
-from gateway_async.sandbox.schema.kinds import TEXT
+from gateway_async.sandbox.schema.kinds import BIT, TEXT
 
 _SCOPES: dict[str, str] = {"direct": "id = :id", "child": "parent_id = :id", "all": "(id = :id OR parent_id = :id)"}
-_OWN_FILTERS = ("relationship", "product_transaction_active")
-_FLAGS = {"1": 1, "true": 1, "0": 0, "false": 0}
 INFOS = attrs.evolve(
     LOCATION,
     fields=(*LOCATION.fields, Field("zip", TEXT, stored=False, column="zip_code")),
@@ -81,10 +79,7 @@ async def get_infos(context: RequestContext) -> Response:
     gateway = context.gateway
     active = _read_active(context.query)
     scope = _read_scope(context, context.query.get("relationship", "direct"))
-    own = {name: context.query[name] for name in _OWN_FILTERS if name in context.query}
-    columns = {name: text for name, text in context.query.items() if name not in own}
-    listing = read_listing(INFOS, context.user, columns, gateway.clock.date(), scope=scope)
-    listing = attrs.evolve(listing, parameters=own | dict(listing.parameters))
+    listing = read_listing(context, INFOS, scope=scope)
     rows, total = listing.fetch(gateway.store)
     meta = listing.meta(f"{gateway.base_url}/v2/locationinfos", total)
     return json_response({"locationinfos": [_show_info(context, row, active) for row in rows], "meta": meta})
@@ -101,9 +96,11 @@ def _read_active(query: Mapping[str, str]) -> int | None:
     text = query.get("product_transaction_active")
     if text is None:
         return None
-    if text.lower() not in _FLAGS:
-        raise RefusedFieldsError({"product_transaction_active": ["Product Transaction Active must be 0 or 1."]})
-    return _FLAGS[text.lower()]
+    try:
+        return int(BIT.read(text))
+    except ValueError:
+        problem = "Product Transaction Active must be 0 or 1."
+        raise RefusedFieldsError({"product_transaction_active": [problem]}) from None
 
 
 def _show_info(context: RequestContext, location: Row, active: int | None) -> Row:

@@ -212,11 +212,10 @@ async def create_terms(context: RequestContext) -> Response:
 
 async def _read_terms(context: RequestContext) -> tuple[Row, Row | None, Problems]:
     """Read the fields, declined terms with their integrator id, and the problems."""
-    gateway, problems = context.gateway, Problems()
-    body = await context.read_record(DEVICE_TERM.singular)
-    values = read_fields(DEVICE_TERM, body, problems, strict=gateway.strict)
+    body, problems = await context.read_record(DEVICE_TERM.singular), Problems()
+    values = read_fields(context, DEVICE_TERM, body, problems)
     declined = _find_declined(context, values.get("device_terms_api_id"))
-    check_references(gateway, context.user, DEVICE_TERM, values, problems, current=declined)
+    check_references(context, DEVICE_TERM, values, problems, current=declined)
     return values, declined, problems
 
 

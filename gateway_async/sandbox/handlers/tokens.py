@@ -41,7 +41,7 @@ async def _read_login(context: RequestContext) -> Row:
     if not isinstance(body, dict):
         raise RefusedError(400, "The body must be an object.")
     problems = Problems()
-    values = read_fields(LOGIN, body, problems, strict=context.gateway.strict)
+    values = read_fields(context, LOGIN, body, problems)
     problems.raise_if_any()
     return values
 

@@ -154,6 +154,6 @@ def _read_part(context: RequestContext, table: Table, body: Any, path: str, prob
         problems.add(path, "Line item record details missing")
         return {}
     found = Problems()
-    values = read_fields(table, body, found, strict=context.gateway.strict)
+    values = read_fields(context, table, body, found)
     problems.add_all(path, found.by_field())
     return {field.name: values.get(field.name) for field in table.fields}

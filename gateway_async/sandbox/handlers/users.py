@@ -95,7 +95,7 @@ def _find_named(context: RequestContext, table: Table, field: str, values: Row, 
     """Find the record whose id a field holds, if the caller sees it."""
     if values.get(field) is None:
         return None
-    row = find_visible(context.gateway.store, table, context.user, "id", values[field])
+    row = find_visible(context, table, "id", values[field])
     if row is None or row["deleted_ts"] is not None:
         problems.add_invalid(field)
         return None

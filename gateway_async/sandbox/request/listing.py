@@ -24,6 +24,7 @@ from msgspec import Raw
 from starlette.responses import Response
 
 from gateway_async.sandbox.http.responses import Problems, RefusedFieldsError
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.credentials import PARAMETERS
 from gateway_async.sandbox.request.records import Condition, visible
 from gateway_async.sandbox.runtime.store import ALIVE, Store
@@ -90,15 +91,13 @@ class Listing:
         return {"href": f"{url}?{urlencode(dict(self.parameters) | {'page': page})}"}
 
 
-def read_listing(
-    table: Table, user: Row, query: Mapping[str, str], now: datetime, *, scope: Condition | None = None
-) -> Listing:
+def read_listing(context: RequestContext, table: Table, *, scope: Condition | None = None) -> Listing:
     """Read the query string of a list.
 
     `scope` says which records are listed; None for all that the caller sees.
     """
-    problems = Problems()
-    conditions: list[Condition] = [scope or visible(table, user), (ALIVE, ())]
+    query, now, problems = context.query, context.gateway.clock.date(), Problems()
+    conditions: list[Condition] = [scope or visible(table, context.user), (ALIVE, ())]
     conditions += _read_filters(table, query, now, problems)
     listing = Listing(
         table=table,

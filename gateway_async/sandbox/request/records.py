@@ -14,7 +14,6 @@ from gateway_async.sandbox.request.expands import COMPUTED
 from gateway_async.sandbox.request.transaction_relations import show_tags
 from gateway_async.sandbox.request.validation import check_references, read_fields
 from gateway_async.sandbox.runtime.gateway import Gateway
-from gateway_async.sandbox.runtime.store import Store
 from gateway_async.sandbox.schema import ACCOUNT_VAULT, AUTH_ROLE_USER, CONTACT, LOCATION, TRANSACTION, USER
 from gateway_async.sandbox.schema.fields import Row, Table
 
@@ -34,10 +33,10 @@ def visible(table: Table, user: Row) -> Condition:
     return f"{'id' if table is LOCATION else 'location_id'} IN ({_LOCATIONS})", (own, own)
 
 
-def find_visible(store: Store, table: Table, user: Row, column: str, value: str) -> Row | None:
+def find_visible(context: RequestContext, table: Table, column: str, value: str) -> Row | None:
     """Find the record with a column value if the user sees it, even if it was deleted."""
-    condition, values = visible(table, user)
-    return store.find_where(table, f"{column} = ? AND {condition}", (value, *values))
+    condition, values = visible(table, context.user)
+    return context.gateway.store.find_where(table, f"{column} = ? AND {condition}", (value, *values))
 
 
 def show_fields(gateway: Gateway, table: Table, row: Row) -> Row:
@@ -99,7 +98,7 @@ def find_record(context: RequestContext, table: Table) -> Row:
         RefusedFieldsError: The query is invalid, or does not name the location of an integrator id.
     """
     column = _id_column(context, table)
-    row = find_visible(context.gateway.store, table, context.user, column, context.path_id())
+    row = find_visible(context, table, column, context.path_id())
     if row is None:
         raise RefusedError(404, "The record cannot be found.")
     if row["deleted_ts"] is not None:
@@ -133,8 +132,8 @@ def check_values(
     context: RequestContext, table: Table, body: Row, problems: Problems, *, current: Row | None = None
 ) -> Row:
     """Check the fields of a record, ids included, and convert them to stored form."""
-    values = read_fields(table, body, problems, current=current, strict=context.gateway.strict)
-    check_references(context.gateway, context.user, table, values, problems, current=current)
+    values = read_fields(context, table, body, problems, current=current)
+    check_references(context, table, values, problems, current=current)
     return values
 
 

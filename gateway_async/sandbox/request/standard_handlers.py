@@ -75,7 +75,7 @@ def make_list(table: Table) -> RequestHandler:
 
     async def get_list(context: RequestContext) -> Response:
         gateway = context.gateway
-        listing = read_listing(table, context.user, context.query, gateway.clock.date())
+        listing = read_listing(context, table)
         rows, total = listing.fetch(gateway.store)
         if name := context.query.get("_format"):
             return make_file(table.shown, (table.show(row).values() for row in rows), name)

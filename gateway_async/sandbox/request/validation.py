@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from gateway_async.sandbox.http.responses import Problems
-from gateway_async.sandbox.runtime.gateway import Gateway
+from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.schema import BY_PLURAL, CONTACT, LOCATION
 from gateway_async.sandbox.schema.fields import Field, Row, Table, label
 
@@ -28,11 +28,6 @@ _logger.setLevel(logging.WARNING)
 
 _PLAIN_NAME = re.compile(r"(?!\w*[0-9]{4})[A-Za-z_]\w{0,63}", re.ASCII)
 _MISSING = {"terminal_id": "Terminal not found"}
-
-
-def _log_ignored_fields(wrapper: str, names: Sequence[str]) -> None:
-    if names:
-        _logger.warning("ignored unknown fields record=%s fields=%s", wrapper, _show(names))
 
 
 def log_ignored_parameters(operation: str, names: Sequence[str]) -> None:
@@ -47,11 +42,11 @@ def _show(names: Iterable[str]) -> str:
 
 
 def read_fields(
-    table: Table, body: Row, problems: Problems, *, current: Row | None = None, strict: bool = False
+    context: RequestContext, table: Table, body: Row, problems: Problems, *, current: Row | None = None
 ) -> Row:
     """Read the valid fields of a body in stored form.
 
-    `current` is the stored record that a PUT changes; None for a POST. `strict` makes an unknown field a problem.
+    `current` is the stored record that a PUT changes; None for a POST. A strict gateway refuses an unknown field.
     """
     method = "POST" if current is None else "PUT"
     values: Row = {}
@@ -62,19 +57,15 @@ def read_fields(
             _read_field(field, value, values, problems)
         elif not _is_unchanged(table, field, value, current):
             problems.add(field.name, f"{field.label} cannot be set.")
-    _handle_unknown(table, unknown, problems, strict=strict)
+    if context.gateway.strict:
+        for name in unknown:
+            problems.add(name, f"{label(name)} is not a known field.")
+    elif unknown:
+        _logger.warning("ignored unknown fields record=%s fields=%s", table.singular, _show(unknown))
     for field in table.fields:
         if field.required and _is_blank(field, values, problems, current):
             problems.add_blank(field.name)
     return values
-
-
-def _handle_unknown(table: Table, names: Sequence[str], problems: Problems, *, strict: bool) -> None:
-    if not strict:
-        _log_ignored_fields(table.singular, names)
-        return
-    for name in names:
-        problems.add(name, f"{label(name)} is not a known field.")
 
 
 def _read_field(field: Field, value: Any, values: Row, problems: Problems) -> None:
@@ -120,25 +111,25 @@ def require(names: Iterable[str], values: Row, problems: Problems) -> None:
 
 
 def check_references(
-    gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems, *, current: Row | None = None
+    context: RequestContext, table: Table, values: Row, problems: Problems, *, current: Row | None
 ) -> None:
     """Check every id among the values of a request, and translate `contact_api_id`.
 
     In `values`, `contact_id` is filled in and an empty integrator id is removed. `current` is the stored record that a
     PUT changes; None for a POST.
     """
-    _translate_contact(gateway, user, table, values, problems)
+    _translate_contact(context, table, values, problems)
     if table is not LOCATION:
-        _check_location(gateway, user, table, values, problems)
+        _check_location(context, table, values, problems)
     for name, value in values.items():
         target, known = table.by_name[name].references, (current or {}).get(name)
-        if target and value not in {None, known} and not _exists(gateway, user, BY_PLURAL[target], value):
+        if target and value not in {None, known} and not _exists(context, BY_PLURAL[target], value):
             problems.add(name, _MISSING.get(name, f"{name} provided is not valid"))
-    _check_api_id(gateway, user, table, values, problems, current=current)
+    _check_api_id(context, table, values, problems, current=current)
 
 
 def _check_api_id(
-    gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems, *, current: Row | None = None
+    context: RequestContext, table: Table, values: Row, problems: Problems, *, current: Row | None
 ) -> None:
     api_id = table.api_id
     if values.get(api_id) == "":
@@ -146,16 +137,17 @@ def _check_api_id(
     if values.get(api_id) is None:
         return
     except_id = current["id"] if current else None
-    if gateway.is_taken(table, user["location_id"], values[api_id], except_id=except_id):
+    if context.gateway.is_taken(table, context.user["location_id"], values[api_id], except_id=except_id):
         problems.add(api_id, f"{api_id} already exists in this location")
 
 
-def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems) -> None:
+def _translate_contact(context: RequestContext, table: Table, values: Row, problems: Problems) -> None:
     if values.get("contact_id") == "":
         values["contact_id"] = None
     if table is CONTACT or (api_id := values.get("contact_api_id")) is None:
         return
-    contact = gateway.store.find_alive(CONTACT, location_id=user["location_id"], contact_api_id=api_id)
+    where = {"location_id": context.user["location_id"], "contact_api_id": api_id}
+    contact = context.gateway.store.find_alive(CONTACT, **where)
     if contact is None:
         problems.add_invalid("contact_api_id")
     elif values.get("contact_id") not in {None, contact["id"]}:
@@ -164,16 +156,16 @@ def _translate_contact(gateway: Gateway, user: Row, table: Table, values: Row, p
         values["contact_id"] = contact["id"]
 
 
-def _check_location(gateway: Gateway, user: Row, table: Table, values: Row, problems: Problems) -> None:
+def _check_location(context: RequestContext, table: Table, values: Row, problems: Problems) -> None:
     if (api_id := values.get("location_api_id")) is None:
         return
-    location = gateway.store.find(LOCATION, id=user["location_id"])
+    location = context.gateway.store.find(LOCATION, id=context.user["location_id"])
     if location is None or location["location_api_id"] != api_id:
         problems.add_invalid("location_api_id")
     elif values.get("location_id") is not None and not table.by_name["location_id"].required:
         problems.add("location_api_id", "Only one of Location Id and Location Api Id can be given.")
 
 
-def _exists(gateway: Gateway, user: Row, table: Table, record_id: str) -> bool:
-    record = gateway.store.find_alive(table, id=record_id)
-    return record is not None and bool(user["location_id"] == record.get("location_id", record["id"]))
+def _exists(context: RequestContext, table: Table, record_id: str) -> bool:
+    record = context.gateway.store.find_alive(table, id=record_id)
+    return record is not None and bool(context.user["location_id"] == record.get("location_id", record["id"]))

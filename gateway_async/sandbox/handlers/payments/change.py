@@ -204,7 +204,7 @@ async def override_decline(context: RequestContext) -> Response:
 async def correct_payment(context: RequestContext) -> Response:
     """Handle POST /v2/transactions/{id}/achupdate."""
     body, row, problems = await context.read_record(ACH_UPDATE.singular), find_record(context, TRANSACTION), Problems()
-    values = read_fields(ACH_UPDATE, body, problems, strict=context.gateway.strict)
+    values = read_fields(context, ACH_UPDATE, body, problems)
     if not values and not problems:
         problems.add("track_data", "One of Track Data and Transaction Amount must be given.")
     if values.get("transaction_amount") == 0:
