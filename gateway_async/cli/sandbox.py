@@ -24,6 +24,7 @@ from gateway_async.cli.standard_streams import OutputError, discard_output
 from gateway_async.errors import InvalidRequestError
 from gateway_async.sandbox import SandboxInfo, serve
 from gateway_async.sandbox.http.request_log import LoggedRequest
+from gateway_async.sandbox.runtime.gateway import IN_ENVIRONMENT
 from gateway_async.sandbox.runtime.postback_delivery import PostbackFormat
 from gateway_async.sandbox.simulators.terminals import Mode
 
@@ -33,9 +34,6 @@ _LISTEN_PROBLEMS: Final = {
     errno.EADDRNOTAVAIL: "not an address of this machine",
 }
 """Error number → why the address cannot be listened on."""
-
-_EXPORTED: Final = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
-"""The fields of `SandboxInfo` that `AsyncGateway.from_env()` reads from variables such as `GATEWAY_BASE_URL`."""
 
 _REFUSED: Final = 400
 
@@ -184,8 +182,8 @@ def _banner(info: SandboxInfo, settings: Mapping[str, str]) -> RenderableType:
     would be copied with the lines and break them.
     """
     values = attrs.asdict(info)
-    exports = "\n".join(f"export GATEWAY_{name.upper()}={values[name]}" for name in _EXPORTED)
-    others = {name: value for name, value in values.items() if name not in _EXPORTED}
+    exports = "\n".join(f"export GATEWAY_{name.upper()}={values[name]}" for name in IN_ENVIRONMENT)
+    others = {name: value for name, value in values.items() if name not in IN_ENVIRONMENT}
     return Group(
         Rule(Text(f"The sandbox gateway is ready at {info.base_url}", style="bold green"), align="left"),
         _table(settings),

@@ -48,7 +48,7 @@ class EndOfDayScheduler:
         if self._timer:
             self._timer.cancel()
         last = date.fromisoformat(gateway.store.read_settings()[_LAST_DAY_SETTING])
-        today = gateway.clock.date().date()
+        today = gateway.clock.today()
         if last < today:
             with gateway.store.transaction():
                 _run_days(gateway, last, today)
@@ -58,7 +58,7 @@ class EndOfDayScheduler:
 
 def skip_to_today(gateway: Gateway) -> None:
     """Record the jobs of all days up to today as done."""
-    gateway.store.write_setting(_LAST_DAY_SETTING, gateway.clock.date().date().isoformat())
+    gateway.store.write_setting(_LAST_DAY_SETTING, gateway.clock.today().isoformat())
 
 
 def _run_days(gateway: Gateway, last: date, today: date) -> None:

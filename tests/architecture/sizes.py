@@ -29,7 +29,7 @@ class Limit:
 LIMITS: Final[Mapping[str, Limit]] = {
     "lines of the core": Limit(16_630, 14_000),
     "files of the core": Limit(85, 85),
-    "lines of the package": Limit(56_990, 50_000),
+    "lines of the package": Limit(56_986, 50_000),
     "files of the package": Limit(335, 340),
     "lines of the tests": Limit(70_270, 55_000),
     "files of the tests": Limit(385, 400),

@@ -210,7 +210,7 @@ def test_reopening(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
 
 def test_expired_invoice(shop: Shop, sandbox: Sandbox, errors: Errors) -> None:
     """An invoice expires at the midnight after its expire date, and is not reopened."""
-    today = sandbox._current.gateway.clock.date().date().isoformat()
+    today = sandbox._current.gateway.clock.today().isoformat()
     invoice = shop.invoice(expire_date=today, status_id=0).json()["quickinvoice"]
     assert status_of(act(shop, invoice, "reopen")) == (1, 1)
     change(shop, invoice, status_id=0)

@@ -127,14 +127,14 @@ def move_end(recurring: Row, count: int) -> str:
     return (_advance(recurring, after_end, count) - _DAY).isoformat()
 
 
-def first_date_from(recurring: Row, day: str, today: str) -> str:
+def first_date_from(recurring: Row, day: str, today: date) -> str:
     """The first date of a schedule that is not before today. `day` is a date of the schedule."""
-    first, earliest = date.fromisoformat(day), date.fromisoformat(today)
-    if first >= earliest:
+    first = date.fromisoformat(day)
+    if first >= today:
         return day
     longest = recurring["interval"] * (_DAYS.get(recurring["interval_type"]) or 31)
-    count = (earliest - first).days // longest
-    while (found := _advance(recurring, first, count)) < earliest:
+    count = (today - first).days // longest
+    while (found := _advance(recurring, first, count)) < today:
         count += 1
     return found.isoformat()
 

@@ -29,7 +29,6 @@ from gateway_async.sandbox.request.records import (
     update_record,
 )
 from gateway_async.sandbox.request.standard_handlers import RequestHandler
-from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import RECURRING
 from gateway_async.sandbox.schema.fields import Row, label
 from gateway_async.sandbox.schema.kinds import NO_DATE, show_money
@@ -136,12 +135,8 @@ def _complete(context: RequestContext, values: Row, account: Account) -> Row:
         row["installment_amount_total"] = count * row["transaction_amount"]
         row["end_date"] = end_of_plan(row)
     row.setdefault("end_date", NO_DATE)
-    row["next_run_date"] = first_date_from(row, row["start_date"], _today(context.gateway))
+    row["next_run_date"] = first_date_from(row, row["start_date"], context.gateway.clock.today())
     return row
-
-
-def _today(gateway: Gateway) -> str:
-    return gateway.clock.date().date().isoformat()
 
 
 def _make_action(trigger: RecurringTrigger, title: str, change: Callable[[RequestContext, Row], Row]) -> RequestHandler:
@@ -185,7 +180,7 @@ def _hold(_call: RequestContext, row: Row) -> Row:
 
 
 def _activate(context: RequestContext, row: Row) -> Row:
-    next_run_date = first_date_from(row, row["held_run_date"], _today(context.gateway))
+    next_run_date = first_date_from(row, row["held_run_date"], context.gateway.clock.today())
     return {"held_run_date": NO_DATE, "next_run_date": next_run_date}
 
 

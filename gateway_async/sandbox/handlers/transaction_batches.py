@@ -160,7 +160,7 @@ def _change_state(
     state = BATCH_MACHINE.next_state(BatchState(batch["processing_status_id"]), trigger)
     if state is None:
         return None
-    changes = _changes(batch, state, gateway.clock.date())
+    changes = _changes(batch, state, gateway.clock.utc_now())
     changes["status_message"] = message if state is BatchState.ERROR else None
     with gateway.store.transaction():
         log_change(gateway, batch, user, changes)
@@ -212,7 +212,7 @@ def _advance(gateway: Gateway, row: Row, trigger: states.TransactionTrigger) -> 
     state = states.next_state(trigger, row)
     changes: Row = {"status_id": state}
     if state is states.TransactionState.SETTLED:
-        changes |= {"settle_date": f"{gateway.clock.date():%Y-%m-%d}", "transaction_settlement_status": "SETTLED"}
+        changes |= {"settle_date": gateway.clock.today().isoformat(), "transaction_settlement_status": "SETTLED"}
     gateway.change(TRANSACTION, row, changes)
 
 
@@ -232,5 +232,5 @@ def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
         raise ValueError(f"transaction {payment['id']}: it is not with a bank (status_id {payment['status_id']}).")
     changes: Row = {"reason_code_id": reason.reason_code, "verbiage": reason.verbiage}
     if reason.takes_back:
-        changes |= {"status_id": state, "return_date": f"{gateway.clock.date():%Y-%m-%d}"}
+        changes |= {"status_id": state, "return_date": gateway.clock.today().isoformat()}
     return gateway.change(TRANSACTION, payment, changes)

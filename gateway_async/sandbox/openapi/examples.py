@@ -114,7 +114,7 @@ def _query_values(gateway: Gateway, operation_id: str) -> dict[str, str]:
         case "showHostedPaymentPage":
             return {"id": _newest(gateway, HOSTED_PAYMENT_PAGE)}
         case "getFileOfAllTransactions":
-            return {"location_id": info.location_id, "from_date": f"{gateway.clock.date():%Y-%m-%d} 00:00:00"}
+            return {"location_id": info.location_id, "from_date": f"{gateway.clock.today()} 00:00:00"}
         case _:
             return _QUERIES.get(operation_id, {})
 
@@ -152,7 +152,7 @@ def _make_record(known: dict[str, Any], operation_id: str, schema: Schema) -> di
 
 def _known_values(gateway: Gateway) -> dict[str, Any]:
     """The values of required fields, with the ids of this sandbox."""
-    info, today = gateway.info, gateway.clock.date().date()
+    info, today = gateway.info, gateway.clock.today()
     return {
         **_VALUES,
         **{name: _newest(gateway, table) for name, table in _NEWEST.items()},

@@ -49,7 +49,7 @@ async def show_clock(request: PageRequest) -> Response:
 
 async def move_clock(request: PageRequest) -> Response:
     """Handle POST /clock: move the clock to one of the choices, or set it."""
-    controls.simulators.set_clock(request.gateway, _read_time(request.form, request.gateway.clock.date()))
+    controls.simulators.set_clock(request.gateway, _read_time(request.form, request.gateway.clock.utc_now()))
     return request.redirect("/clock")
 
 

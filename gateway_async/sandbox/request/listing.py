@@ -96,7 +96,7 @@ def read_listing(context: RequestContext, table: Table, *, scope: Condition | No
 
     `scope` says which records are listed; None for all that the caller sees.
     """
-    query, now, problems = context.query, context.gateway.clock.date(), Problems()
+    query, now, problems = context.query, context.gateway.clock.utc_now(), Problems()
     conditions: list[Condition] = [scope or visible(table, context.user), (ALIVE, ())]
     conditions += _read_filters(table, query, now, problems)
     listing = Listing(

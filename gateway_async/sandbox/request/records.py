@@ -43,7 +43,7 @@ def show_fields(gateway: Gateway, table: Table, row: Row) -> Row:
     """Convert a stored record to response form; a vault also gets its computed field."""
     record = table.show(row)
     if table is ACCOUNT_VAULT:
-        record["expiring_in_months"] = _months_until(row["exp_date"], gateway.clock.date())
+        record["expiring_in_months"] = _months_until(row["exp_date"], gateway.clock.utc_now())
     return record
 
 

@@ -22,7 +22,9 @@ from gateway_async.sandbox.simulators.clock import Clock
 from gateway_async.sandbox.simulators.faults import PlannedFault
 from gateway_async.sandbox.simulators.terminals import TerminalSimulator
 
-_IN_ENVIRONMENT = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+IN_ENVIRONMENT = ("base_url", "developer_id", "user_id", "user_api_key", "location_id")
+"""The fields of `SandboxInfo` that `AsyncGateway.from_env()` reads from variables such as `GATEWAY_BASE_URL`."""
+
 _TIME_DIGITS = 16
 """The number of leading hexadecimal digits that increase; the digits after them are random."""
 
@@ -62,9 +64,7 @@ class SandboxInfo:
 
     def environment(self) -> dict[str, str]:
         """The variables that `AsyncGateway.from_env()` reads, with the secrets."""
-        return {f"GATEWAY_{name.upper()}": getattr(self, name) for name in _IN_ENVIRONMENT} | {
-            "GATEWAY_ALLOW_HTTP": "1"
-        }
+        return {f"GATEWAY_{name.upper()}": getattr(self, name) for name in IN_ENVIRONMENT} | {"GATEWAY_ALLOW_HTTP": "1"}
 
 
 class IdGenerator:

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
@@ -59,9 +59,13 @@ class Clock:
         """The time in whole Unix seconds, as records store it."""
         return int(self.now())
 
-    def date(self) -> datetime:
+    def utc_now(self) -> datetime:
         """The time as an aware UTC datetime."""
         return datetime.fromtimestamp(self.now(), UTC)
+
+    def today(self) -> date:
+        """The day in UTC."""
+        return self.utc_now().date()
 
     def advance(self, seconds: float) -> None:
         """Move the clock by some seconds.

@@ -50,7 +50,7 @@ async def update_payment(context: RequestContext) -> Response:
     _check_refunds(context.gateway, row, changes, problems)
     problems.raise_if_any()
     if "void_date" in changes:
-        changes["void_date"] = f"{context.gateway.clock.date():%Y-%m-%d %H:%M:%S}"
+        changes["void_date"] = f"{context.gateway.clock.utc_now():%Y-%m-%d %H:%M:%S}"
     changed = _store(context, row, values | changes)
     return respond(context, TRANSACTION, changed)
 
@@ -211,7 +211,7 @@ async def correct_payment(context: RequestContext) -> Response:
         problems.add("transaction_amount", "Transaction Amount cannot be 0 for achupdate.")
     if row["ach_sec_code"] not in _CORRECTABLE:
         problems.add("action", f"Action achupdate is only allowed for {' and '.join(_CORRECTABLE)}.")
-    elif datetime.fromtimestamp(row["created_ts"], UTC).date() != context.gateway.clock.date().date():
+    elif datetime.fromtimestamp(row["created_ts"], UTC).date() != context.gateway.clock.today():
         problems.add("action", "Action achupdate is only allowed on the day of the payment.")
     amount = values.get("transaction_amount") or row["auth_amount"]
     return _accept(context, states.TransactionTrigger.CORRECT, row, amount, problems)

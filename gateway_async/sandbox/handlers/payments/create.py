@@ -121,7 +121,7 @@ def record_payment(gateway: Gateway, user: Row, values: Row, account: Account | 
         if account.payment_method == "cc":
             fixed |= verification_values(values, account)
         else:
-            known["effective_date"] = gateway.clock.date().date().isoformat()
+            known["effective_date"] = gateway.clock.today().isoformat()
     row = gateway.new_row(TRANSACTION, user, known | given | fixed)
     with gateway.store.transaction():
         if account and outcome.approved and values.get("save_account") and account.vault_id is None:

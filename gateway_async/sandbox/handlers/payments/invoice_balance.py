@@ -90,4 +90,4 @@ def _remaining_balance(invoice: Row, paid: int) -> int:
 
 def is_expired(gateway: Gateway, bill: Row) -> bool:
     """Whether the `expire_date` has passed; days end at midnight UTC."""
-    return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.date().date().isoformat()
+    return bill["expire_date"] is not None and bill["expire_date"] < gateway.clock.today().isoformat()
