@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
+import anyio.lowlevel
 import attrs
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
@@ -162,6 +163,7 @@ class CallExecutor:
     async def _execute_at_terminal(self, call: Call[T], reporter: TerminalReporter) -> T:
         """Wait for the terminal, then execute the call."""
         state: CallState[T] | None = None
+        results: list[T] = []
         try:
             async with self._terminals.acquire(call, reporter) as before_sending:
                 call = await self._read_prerequisites(call, self._timeout)
@@ -174,19 +176,24 @@ class CallExecutor:
                     on_lookup=partial(reporter.report, TerminalState.LOOKING_UP, seconds=LOOKUP_SECONDS),
                 )
                 try:
-                    return await self._run(state)
+                    results.append(await self._run(state))
                 except StatusError as error:
                     if not says_busy(error):
                         raise
                     raise TerminalBusyError(call.terminal_id or "", call=str(call)) from error
                 finally:
                     self._terminals.remember_unresolved(state)
+            await anyio.lowlevel.cancel_shielded_checkpoint()  # lets a `Task.cancel()` end the call here, not later
         except BaseException as raised:
             ended_by = self._own_error(raised, call, state)
             reporter.end_wait(ended_by)
             if ended_by is raised:
+                if results and state is not None:
+                    self._lookup.note_outcome(state, raised, results[0])
                 raise
             raise ended_by from raised
+        else:
+            return results[0]
 
     async def _read_prerequisites(self, call: Call[T], seconds: float) -> Call[T]:
         """Make the reads that the call depends on, within `seconds` in total; return the call to send."""
@@ -358,12 +365,12 @@ class CallExecutor:
         return decision
 
     async def _end_failed(self, state: CallState[Any], error: BaseException) -> None:
-        """Record the outcome of a failed call; look up a cancelled write that may have been sent."""
+        """Record the outcome of a failed call; look up an interrupted write that may have been sent."""
         call = state.call
-        cancelled = isinstance(error, anyio.get_cancelled_exc_class())
+        is_interrupted = isinstance(error, (anyio.get_cancelled_exc_class(), KeyboardInterrupt, SystemExit))
         if isinstance(error, OutcomeUnknownError):
             state.unresolved = error
-        elif cancelled and state.may_have_been_executed and not call.repeat_effect.is_read:
+        elif is_interrupted and state.may_have_been_executed and not call.repeat_effect.is_read:
             await self._lookup.after_cancellation(state, error)
         if state.unresolved is not None and state.may_have_been_executed:
             self._lookup.unknown_outcomes += 1

@@ -6,7 +6,7 @@ decided, the error is `OutcomeUnknownError`. `CallExecutor` uses it in a call, a
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -96,19 +96,23 @@ class OutcomeLookup:
         """
         lost = ConnectionLostError("cancelled", call=str(state.call))
         state.unresolved = self.outcome_unknown(state, lost)
-        results: list[LookupResult[Any]] = []
+        found: LookupResult[Any] | None = None
 
         async def look_up() -> None:
+            nonlocal found
             found = await self._look_up_write(state, lost, _RESOLVE_SECONDS, cancelled=True)
-            results.append(found)
             if found.status is LookupStatus.EXECUTED:
+                state.unresolved = None
                 await self._ledger_recorder.record_outcome(state.intent_id, "done", found.record)
 
         with suppress(Exception):
             await finish(look_up, LOOKUP_SECONDS)
-        cancellation.add_note(_cancellation_note(state, results))
-        if any(found.status is LookupStatus.EXECUTED for found in results):
-            state.unresolved = None
+        cancellation.add_note(_cancellation_note(state, found))
+
+    def note_outcome(self, state: CallState[Any], cancellation: BaseException, record: Any) -> None:
+        """Report the result of a call that was cancelled between its response and its end."""
+        self._events.emit(OutcomeLookedUp(**state.facts, outcome=LookupOutcome.FOUND, error=None, cancelled=True))
+        cancellation.add_note(_cancellation_note(state, LookupResult(LookupStatus.EXECUTED, record)))
 
     async def record_duplicate(self, state: CallState[Any]) -> None:
         """Look up the record that has a duplicate's id, and record the outcome of the duplicate in the ledger.
@@ -307,9 +311,9 @@ def accept_record(
     return record
 
 
-def _cancellation_note(state: CallState[Any], results: Sequence[LookupResult[Any]]) -> str:
+def _cancellation_note(state: CallState[Any], found: LookupResult[Any] | None) -> str:
     outcome = "its outcome is unknown"
-    for found in results:
+    if found is not None:
         outcome = "it was not found, but may still be executed"
         if found.status is LookupStatus.EXECUTED:
             outcome = f"it was executed (id {getattr(found.record, 'id', None)})"

@@ -47,12 +47,16 @@ async def cancelled(script: Script, gateway: Any) -> None:
 
 
 async def lost(script: Script, gateway: Any) -> None:
-    """Lose the response to the sale `first`; the gateway knows nothing of it yet."""
+    """Lose the response to the sale `first`, or press Ctrl+C on trio; the gateway knows nothing of it yet."""
     script.responses["get"] = [NOT_THERE]
-    await error_of(gateway.router_transactions.create(sale("first")), OutcomeUnknownError)
+    is_pressed = isinstance(script.responses["post"][0], KeyboardInterrupt)
+    kind: Any = KeyboardInterrupt if is_pressed else OutcomeUnknownError
+    await error_of(gateway.router_transactions.create(sale("first")), kind)
 
 
-ENDINGS = pytest.mark.parametrize(("ending", "response"), [(cancelled, silent), (lost, LOST)])
+ENDINGS = pytest.mark.parametrize(
+    ("ending", "response"), [(cancelled, silent), (lost, LOST), (lost, KeyboardInterrupt())]
+)
 
 
 async def test_waiting_in_line_does_not_count_as_terminal_timeout() -> None:

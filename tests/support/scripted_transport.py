@@ -25,7 +25,7 @@ EventT = TypeVar("EventT", bound=Event)
 ErrorT = TypeVar("ErrorT", bound=BaseException)
 Verb = Callable[[AsyncGateway], Awaitable[ResultT]]
 ScriptedResponse = (
-    httpx.Response | Exception | Callable[[httpx.Request], "Awaitable[ScriptedResponse] | ScriptedResponse"]
+    httpx.Response | BaseException | Callable[[httpx.Request], "Awaitable[ScriptedResponse] | ScriptedResponse"]
 )
 
 
@@ -56,7 +56,7 @@ class Script(httpx.AsyncBaseTransport):
         while callable(response):
             given = response(request)
             response = await given if isinstance(given, Awaitable) else given
-        if isinstance(response, Exception):
+        if isinstance(response, BaseException):
             raise response
         if isinstance(response.stream, BrokenOff):
             return httpx.Response(response.status_code, stream=response.stream)
