@@ -6,7 +6,7 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +30,7 @@ from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, T
 from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, sell_at_terminal
 from tests.support.processes import Process, start_function, start_python
-from tests.support.sales import sale_at
+from tests.support.sales import manual_sandbox, sale_at
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import PATIENCE, until
 
@@ -45,11 +45,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return getattr(request, "param", "asyncio")
 
 
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    """A gateway whose terminals wait for a person."""
-    with Sandbox(terminals="manual") as box:
-        yield box
+box = pytest.fixture(manual_sandbox)
 
 
 @pytest.fixture(params=[pytest.param("redis", marks=redis_only)])

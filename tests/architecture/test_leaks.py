@@ -27,6 +27,7 @@ from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, Sqli
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks, reachable, token_of
+from tests.support.sales import quick_sandbox
 
 CARD = "5454545454545454"
 TRACK = ";4012888888881881=30121010000012345678?"
@@ -106,11 +107,7 @@ WATCHED: Any = {"timeout": 0.8, "max_attempts": 2}
 CREDENTIALS = ["headers", "query", "basic", "password", "token", "hash key", "bearer", "asked bearer"]
 
 
-@pytest.fixture(scope="module")
-def one_sandbox() -> Iterator[Sandbox]:
-    """Run one sandbox for all faults."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
-        yield sandbox
+one_sandbox = pytest.fixture(scope="module")(quick_sandbox)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The fixtures of browser tests: a browser, a window in it, a sandbox and a client."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from gateway_async import AsyncGateway
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import CHROMIUM, Visitor
+from tests.support.sales import manual_sandbox
 
 MILLISECONDS = 60_000  # to wait for what a page shows; a busy machine needs more than Playwright's 5 seconds
 expect.set_options(timeout=MILLISECONDS)
@@ -25,11 +26,7 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    """Run a sandbox in which a person presses the keys of the terminals."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
+sandbox = pytest.fixture(manual_sandbox)
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -16,7 +16,7 @@ from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.sandbox import Sandbox
 from tests.support.in_process import run
 from tests.support.intents import SALE
-from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
+from tests.support.ledgers import KINDS, LedgerFile, LedgerStore, empty_store
 from tests.support.processes import Ended, run_on_terminal
 from tests.support.servers import postgres_only
 
@@ -186,11 +186,7 @@ async def pay(sandbox: Sandbox, ledger: SqliteLedger | PostgresLedger | None) ->
         return (await gateway.transactions.create(new)).id
 
 
-@pytest.fixture(params=KINDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
-    made = LedgerStore(request.param, tmp_path)
-    yield made
-    made.drop()
+store = pytest.fixture(params=KINDS)(empty_store)
 
 
 def test_reconciling(sandbox: Sandbox, environment: dict[str, str], store: LedgerStore) -> None:

@@ -23,6 +23,7 @@ from gateway_async.crash_testing import CrashReport, cancel_everywhere, kill_eve
 from gateway_async.crash_testing.run import Prepare, Scenario
 from gateway_async.sandbox import Sandbox
 from tests.support.ledgers import ask_postgres
+from tests.support.sales import quick_sandbox
 from tests.support.servers import postgres_only
 
 from . import scenarios
@@ -32,11 +33,8 @@ OPEN_PROCESS = anyio.open_process
 KILLS = int(os.environ.get("GATEWAY_KILLS", "1"))
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One for all tests of this file; each run resets it."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
-        yield sandbox
+sandbox = pytest.fixture(scope="module")(quick_sandbox)
+"""One for all tests of this file; each run resets it."""
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ import inspect
 import os
 import re
 import signal
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from importlib import import_module
 from pathlib import Path
@@ -19,17 +18,13 @@ from gateway_async._execution.recorder import RECORDING_SECONDS
 from gateway_async._execution.state import LOOKUP_SECONDS
 from gateway_async.sandbox import Sandbox
 from tests.docs.documents import ROOT, read
+from tests.support.sales import manual_sandbox
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import PATIENCE, until
 
 from .service_process import SERVERS, serving
 
-
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    """A gateway whose terminals wait for a person."""
-    with Sandbox(terminals="manual") as box:
-        yield box
+box = pytest.fixture(manual_sandbox)
 
 
 @pytest.fixture

@@ -1,14 +1,7 @@
 """A sandbox whose terminals wait for a person."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from gateway_async.sandbox import Sandbox
+from tests.support.sales import manual_sandbox
 
-
-@pytest.fixture
-def sandbox_by_hand() -> Iterator[Sandbox]:
-    """Start a sandbox whose terminals wait for commands."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
+sandbox_by_hand = pytest.fixture(manual_sandbox)

@@ -1,6 +1,6 @@
 """`gateway.reconcile()`: the payments of a ledger are compared with those of a sandbox."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from gateway_async import AsyncGateway, DuplicateError, InvalidRequestError, QuickInvoiceCreate, Transaction, UserApiKey
 from gateway_async.ledger.reconciliation import Reconciliation
 from gateway_async.sandbox import Sandbox
-from tests.support.ledgers import KINDS, LedgerStore
+from tests.support.ledgers import KINDS, LedgerStore, empty_store
 from tests.support.sales import NEW_CARD, sale, sale_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -22,12 +22,7 @@ DECLINED = "6.16"
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture(params=KINDS)
-def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
-    """Where ledgers of each kind may be made."""
-    made = LedgerStore(request.param, tmp_path)
-    yield made
-    made.drop()
+any_store = pytest.fixture(params=KINDS)(empty_store)
 
 
 @pytest.fixture

@@ -132,6 +132,12 @@ async def opened(kind: str, folder: Path, **options: Any) -> AsyncIterator[Store
         await store.close()
 
 
+async def empty_store(kind: str, tmp_path: Path) -> AsyncIterator[Store]:
+    """An inbox in an empty store, for fixtures."""
+    async with opened(kind, tmp_path) as made:
+        yield made
+
+
 async def states(inbox: Inbox) -> list[tuple[str, int | None, PostbackState]]:
     """Return the record, the time of its change and the state of each stored postback."""
     return [

@@ -21,20 +21,14 @@ Shop = tuple[PostbackReceiver, list[Postback[Any]]]
 ON_BOTH = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 
-@pytest_asyncio.fixture
-async def shop_on_asyncio(tmp_path: Path) -> AsyncIterator[Shop]:
-    """A receiver at work, whose setup and teardown are different tasks."""
+async def shop_at_work(tmp_path: Path) -> AsyncIterator[Shop]:
+    """A receiver at work. On pytest-asyncio, its setup and teardown are different tasks."""
     shop, received = recording_receiver(inbox=SqliteInbox(tmp_path / "inbox.db"))
     async with shop:
         yield shop, received
 
 
-@pytest.fixture
-async def shop_on_anyio(tmp_path: Path) -> AsyncIterator[Shop]:
-    """A receiver at work."""
-    shop, received = recording_receiver(inbox=SqliteInbox(tmp_path / "inbox.db"))
-    async with shop:
-        yield shop, received
+shop_on_asyncio, shop_on_anyio = pytest_asyncio.fixture(shop_at_work), pytest.fixture(shop_at_work)
 
 
 async def handles_a_postback(shop: PostbackReceiver, received: list[Postback[Any]]) -> None:

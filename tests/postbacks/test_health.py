@@ -1,6 +1,5 @@
 """`receiver.health()`: what a receiver has done, and what waits in its inbox, in each kind of inbox."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,13 @@ import pytest
 from gateway_async.postbacks import InboxHealth, Postback, PostbackState, ReceiverHealth, SqliteInbox
 from tests.support.servers import KINDS
 
-from .inboxes import Store, change, opened
+from .inboxes import Store, change, empty_store
 from .postback_requests import HEADERS, MemoryInbox, chunks, form, receiver, recording_receiver
 
 MINUTE = 60.0
 
 
-@pytest.fixture
-async def store(kind: str, tmp_path: Path) -> AsyncIterator[Store]:
-    """An inbox in an empty store."""
-    async with opened(kind, tmp_path) as made:
-        yield made
+store = pytest.fixture(empty_store)
 
 
 @pytest.mark.anyio

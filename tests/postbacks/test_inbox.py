@@ -1,9 +1,7 @@
 """The inboxes: what both of them keep, hand out, and write; each on every event loop that it runs on."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,18 +12,14 @@ from gateway_async.models.codes import PostbackResource
 from gateway_async.models.postbacks import Postback
 from gateway_async.postbacks import Claim, Inbox, InboxError, PostbackState
 
-from .inboxes import Store, change, opened, states
+from .inboxes import Store, change, empty_store, states
 
 WAITING, HANDLED, SUPERSEDED, DEAD, DISCARDED = PostbackState
 pytestmark = pytest.mark.anyio
 MINUTE = 60.0
 
 
-@pytest.fixture
-async def store(kind: str, tmp_path: Path) -> AsyncIterator[Store]:
-    """An inbox in an empty store."""
-    async with opened(kind, tmp_path) as made:
-        yield made
+store = pytest.fixture(empty_store)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support.sales import manual_sandbox, quick_sandbox
 from tests.support.waiting import PATIENCE
 
 from .receiver import Receiver, configured
@@ -27,6 +28,7 @@ import sys
 from attrs import asdict
 from json import dumps
 from gateway_async.sandbox import serve
+from tests.support.sales import manual_sandbox
 serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
@@ -144,11 +146,7 @@ def connected(sandbox: Sandbox) -> Iterator[socket.socket]:
 OpenShop = Callable[[SandboxInfo], Shop]
 
 
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    """A gateway whose terminals present cards without delay."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
-        yield sandbox
+sandbox = pytest.fixture(quick_sandbox)
 
 
 @pytest.fixture
@@ -171,11 +169,7 @@ def strict_shop(open_shop: OpenShop) -> Iterator[Shop]:
         yield open_shop(sandbox.info)
 
 
-@pytest.fixture
-def manual() -> Iterator[Sandbox]:
-    """A gateway whose terminals do nothing automatically."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
+manual = pytest.fixture(manual_sandbox)
 
 
 @pytest.fixture

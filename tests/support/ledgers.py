@@ -1,7 +1,7 @@
 """A ledger of each kind, for tests, and its table seen from beside it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,13 @@ class LedgerFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
+    """Where ledgers of a kind may be made, for fixtures with the parameters `KINDS`."""
+    made = LedgerStore(request.param, tmp_path)
+    yield made
+    made.drop()
 
 
 def ask_postgres(sql: str) -> Sequence[Sequence[Any]]:

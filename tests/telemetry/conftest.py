@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from gateway_async.sandbox import Sandbox
 from gateway_async.telemetry import OpenTelemetryObserver
+from tests.support.sales import manual_sandbox
 
 
 @attrs.frozen
@@ -72,8 +72,4 @@ def recorded() -> Iterator[Recorded]:
     meters.shutdown()
 
 
-@pytest.fixture
-def sandbox_by_hand() -> Iterator[Sandbox]:
-    """Start a sandbox whose terminals wait for commands."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
+sandbox_by_hand = pytest.fixture(manual_sandbox)
