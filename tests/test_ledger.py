@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from gateway_async.ledger._operations import RecordedOutcome
 from gateway_async.ledger.protocol import DONE, StoredIntent
 from tests.support.intents import BARE, NOON, SALE
 from tests.support.killed_programs import ids_kept_until_killed
-from tests.support.ledgers import KINDS, LedgerFile, LedgerStore
+from tests.support.ledgers import KINDS, LedgerFile, LedgerStore, empty_store
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -35,12 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "payments.db"
 
 
-@pytest.fixture(params=KINDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerStore]:
-    """Where ledgers of each kind may be made."""
-    made = LedgerStore(request.param, tmp_path)
-    yield made
-    made.drop()
+store = pytest.fixture(params=KINDS)(empty_store)
 
 
 @pytest.fixture
@@ -60,6 +55,13 @@ async def file_ledger(path: Path) -> AsyncIterator[SqliteLedger]:
 
 
 # --- what it keeps
+
+
+async def test_nul(ledger: SqliteLedger | PostgresLedger) -> None:
+    """PostgreSQL stores no NUL, and SQLite's JSON ends there: it is replaced, also in the intents of a terminal."""
+    await ledger.record_intent(attrs.evolve(SALE, api_id="a\0b", terminal_id="t\0", sent={"action": "\0"}))
+    (intent,) = await ledger.open_intents("t\0")
+    assert (intent.api_id, intent.sent) == ("a?b", {"action": "\0"})
 
 
 async def test_round_trip(store: LedgerStore) -> None:

@@ -151,16 +151,6 @@ async def test_synchronous_commit(store: LedgerStore) -> None:
 
 
 @postgres_only
-async def test_nul(store: LedgerStore) -> None:
-    """PostgreSQL stores no NUL as text: it is replaced, also in the intents of a terminal."""
-    ledger = store.ledger()
-    await ledger.record_intent(attrs.evolve(SALE, api_id="a\0b", terminal_id="t\0", sent={"action": "\0"}))
-    (intent,) = await ledger.open_intents("t\0")
-    assert (intent.api_id, intent.sent) == ("a?b", {"action": "\0"})
-    await ledger.aclose()
-
-
-@postgres_only
 async def test_missing_table(store: LedgerStore) -> None:
     """With `create=False`, nothing is stored until it exists."""
     ledger = store.ledger(create=False)

@@ -65,10 +65,37 @@ def to_sqlite(value: Any) -> Any:
     """Convert a value of a statement: lists to JSON, and times to seconds."""
     match value:
         case list():
-            return _encoder.encode(value).decode()
+            text = _to_json(value)
+            plain = without_nul(value) if "\\u0000" in text else text
+            return plain if isinstance(plain, str) else _to_json(plain)
+        case str():
+            return without_nul(value)
         case timedelta():
             return value.total_seconds()
         case datetime():
             return value.timestamp()
         case _:
             return value
+
+
+def without_nul(value: Any) -> Any:
+    """Convert a value of a statement: a list of objects to JSON, and NUL to "?".
+
+    PostgreSQL cannot store NUL, and SQLite's functions of JSON end a text there.
+    """
+    match value:
+        case str():
+            return value.replace("\0", "?")
+        case [str() | int(), *_] | []:
+            return [*map(without_nul, value)]
+        case list():
+            rows = msgspec.to_builtins(value, enc_hook=dict)
+            return _to_json([{name: without_nul(each) for name, each in row.items()} for row in rows])
+        case dict():
+            return _to_json(value)  # as text, in which NUL is escaped
+        case _:
+            return value
+
+
+def _to_json(value: Any) -> str:
+    return _encoder.encode(value).decode()

@@ -9,11 +9,10 @@ from typing import Any, Final, Self
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import attrs
-import msgspec
 
 from gateway_async._extras import import_extra
 from gateway_async._secrets import Secret, mask_text, strip_traceback
-from gateway_async._storage.dialect import CREATED_TABLES, Marks, replace_marks
+from gateway_async._storage.dialect import CREATED_TABLES, Marks, replace_marks, without_nul
 from gateway_async.errors import InvalidRequestError
 
 COMMAND_SECONDS: Final = 30.0
@@ -204,7 +203,7 @@ class Database:
 
     async def fetch(self, connection: Any, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         """Execute a statement and return its rows."""
-        rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._named(statement), *map(_to_postgres, values))
+        rows: Sequence[Mapping[str, Any]] = await connection.fetch(self._named(statement), *map(without_nul, values))
         return rows
 
     def _named(self, statement: str) -> str:
@@ -308,30 +307,6 @@ class Database:
         statements = (driver.QueryCanceledError, TimeoutError)
         client_errors = (driver.InterfaceError, driver.InternalClientError, OSError)
         return isinstance(error, (*server_errors, *client_errors)) and not isinstance(error, statements)
-
-
-def _to_postgres(value: Any) -> Any:
-    """Convert a value of a statement: a list of objects to JSON, and NUL, which PostgreSQL cannot store, to "?"."""
-    if isinstance(value, list) and value and not isinstance(value[0], str | int):
-        rows = msgspec.to_builtins(value, enc_hook=dict)
-        return _to_json([{name: _without_nul(each) for name, each in row.items()} for row in rows])
-    return _without_nul(value)
-
-
-def _without_nul(value: Any) -> Any:
-    match value:
-        case str():
-            return value.replace("\0", "?")
-        case list() | tuple():
-            return [_without_nul(each) for each in value]
-        case dict():
-            return _to_json(value)  # as text, in which NUL is escaped
-        case _:
-            return value
-
-
-def _to_json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def read_committed(connection: Any) -> Any:
