@@ -1,5 +1,6 @@
 """Signed URLs of hosted forms: vectors computed by other programs, checks, and the sandbox's pages."""
 
+import hmac
 import json
 import traceback
 from collections.abc import Mapping
@@ -310,7 +311,18 @@ def test_boundary(signer: str, user: str, timestamp: str) -> None:
     assert problems_of(check_form_url, forged, **forever) == ("timestamp: must be Unix seconds",)
 
 
-@pytest.mark.parametrize("url", ["", "https://[", f"{BASE}/v2/transactions", f"{BASE}/payform", None])
+@pytest.mark.parametrize("key", ["", None])
+def test_missing_key(key: Any) -> None:
+    """Anyone can sign with an empty key, so that nothing is accepted without one."""
+    forged = with_parameter(payform(), "hash-key", hmac.digest(b"", f"{USER}{SECONDS}".encode(), "sha256").hex())
+    (line,) = problems_of(check_form_url, forged, user_hash_key=key, now=NOW)
+    assert line.startswith("user_hash_key: must be")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "https://[", f"{BASE}/v2/transactions", f"{BASE}/payform", None, payform().replace(USER, "\ud800")],
+)
 def test_other_urls(url: Any) -> None:
     """Only the two forms have URLs that are read."""
     (line,) = problems_of(check_form_url, url, user_hash_key=KEY)

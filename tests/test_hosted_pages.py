@@ -165,6 +165,8 @@ def test_other_key() -> None:
     ours = [frame.locals for frame in frames if frame.filename.endswith("hosted_forms/page_urls.py")]
     assert ours
     assert "f" * 32 not in str(ours)
+    with pytest.raises(InvalidRequestError, match="encryption_key: must be printable"):
+        read_hosted_page_url(page_url(), encryption_key="")
 
 
 @pytest.mark.parametrize("url", ["", None, f"{BASE}/v2/payform?id=x&data=y"])

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from gateway_async._arguments import is_loopback
 from gateway_async._secrets import Secret, is_card_number, is_confidential, mask_text
 from gateway_async._wire.amounts import money
-from gateway_async._wire.json_text import is_utf8
+from gateway_async._wire.json_text import is_text, is_utf8
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import InvalidRequestError
 
@@ -32,7 +32,7 @@ __all__ = [
 def split_url(url: Any) -> SplitResult:
     """Split a URL into its parts; all are empty if it is invalid."""
     try:
-        return urlsplit(url if isinstance(url, str) else "")
+        return urlsplit(url if is_text(url) else "")
     except ValueError:
         return urlsplit("")
 

@@ -109,6 +109,8 @@ def read_hosted_page_url(url: str, *, encryption_key: str | Secret) -> HostedPag
         ModuleNotFoundError: the extra `hosted-pages` is not installed.
     """
     encryption_key = Secret(encryption_key)  # an error's traceback shows local variables
+    if problems := [*text_problems(encryption_key=encryption_key)]:
+        raise InvalidRequestError(problems)
     parts = split_url(url)
     if not parts.path.rstrip("/").endswith(_PATH):
         raise InvalidRequestError(f"url: must be the URL of a hosted page, with the path {_PATH}")
