@@ -289,7 +289,7 @@ def mask_text(text: str, secrets: Iterable[Secret] = ()) -> str:
         text: a text from outside.
         secrets: values to mask as well, wherever the text contains them.
     """
-    for secret in secrets:
+    for secret in sorted(secrets, key=lambda secret: -len(secret.reveal())):  # one may be a part of another
         text = _mask_value(text, secret)
     return text if len(text) < _SHORTEST else _in_prose.mask(text)
 
@@ -535,7 +535,8 @@ def quote_text(text: str, secrets: Iterable[Secret] = (), limit: int = 300) -> s
     """
     secrets = tuple(secrets)
     margin = max((len(secret.reveal()) for secret in secrets), default=0) + LONGEST_CARD
-    words = mask_text(" ".join(text[: limit + margin].splitlines()), secrets)
+    masked = mask_text(text[: limit + margin], secrets)  # a secret may have line breaks of its own
+    words = mask_text(" ".join(masked.splitlines()), secrets)
     if len(text) > limit + margin:
         words = words[:-margin]
     elif len(words) <= limit:

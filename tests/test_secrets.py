@@ -323,6 +323,7 @@ def test_split_number(text: str) -> None:
     assert "************5454" in quoted
     assert "54545454" not in quoted
     assert quote_text("no\nERROR: 4111 1111\r\n1111 1111") == "no ERROR: ************1111"
+    assert quote_text(f"no {KEY}\n{KEY}", [Secret(f"{KEY}\n{KEY}")]) == "no ************"
 
 
 def test_known_secrets() -> None:
@@ -332,6 +333,7 @@ def test_known_secrets() -> None:
     assert mask_text(r"account 123456\1", [AccountNumber(r"123456\1")]) == r"account ************56\1"
     text = "999 is (999), not 1999 or x999"
     assert mask_text(text, secrets) == "************ is (************), not 1999 or x999"
+    assert mask_text(f"{KEY}-more", [Secret(KEY), Secret(f"{KEY}-more")]) == "************"
 
 
 NO_STARS = st.characters(exclude_characters="*")
