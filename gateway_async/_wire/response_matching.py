@@ -339,7 +339,7 @@ def _number(value: Any) -> Decimal | None:
     if value is None or isinstance(value, bool | list | dict):
         return None
     try:
-        number = Decimal(str(value))
+        number = Decimal(value if isinstance(value, Decimal | int | str) else str(value))  # a subclass may print "$1"
     except InvalidOperation:
         return None
     return number if number.is_finite() else None

@@ -37,6 +37,13 @@ def refund(*arguments: Any, **options: Any) -> Verb[Any]:
     return lambda gateway: gateway.transactions.refund(*arguments, **options)
 
 
+class Dollars(Decimal):
+    """An amount that is shown with its currency."""
+
+    def __str__(self) -> str:
+        return f"${self:f}"
+
+
 def tip(*arguments: Any) -> Verb[Any]:
     return lambda gateway: gateway.transactions.tip_adjust(*arguments)
 
@@ -44,8 +51,11 @@ def tip(*arguments: Any) -> Verb[Any]:
 CASES = [
     case("of a partial approval the approved part is returned", refund("found"),
          {"transaction_amount": Decimal("7.00")}, "GET POST", get=[PARTIAL], post=[echo("transaction")]),
-    case("a bank rejects a part of a debit days later; the error names what returns a part", refund("found", "5.00"),
-         (InvalidRequestError, "credit"), "GET", get=[DEBIT]),
+    *(
+        case(f"a bank rejects {part} of a debit days later; the error names what returns a part", refund("found", part),
+             (InvalidRequestError, "credit"), "GET", get=[DEBIT])
+        for part in ("5.00", Dollars("5.00"))
+    ),
     case("a payment that shows no amount needs one", refund("found"), (InvalidRequestError, "amount"), "GET",
          get=[payment(transaction_amount=None)]),
     case("the gateway's refusal of the read is the error", refund("found"), NotFoundError, "GET", get=[NOT_THERE]),
