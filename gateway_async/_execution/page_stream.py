@@ -44,6 +44,11 @@ async def read_in_slices(raw: RawPage[T]) -> Page[T]:
     raise failure
 
 
+def _ids(page: Page[Any]) -> Sequence[Any]:
+    """The ids of a page's records. An empty text is none: some gateways write it for null."""
+    return [getattr(record, "id", None) or None for record in page.records]
+
+
 @attrs.frozen
 class _Reading(Generic[T]):
     """A page that was read.
@@ -168,8 +173,11 @@ class PageStream(Generic[T]):
             try:
                 reading = await self._lookahead.next()
                 new_records = await self._accept(reading)
-            except BaseException:
+            except Exception:
                 self._end()
+                raise
+            except BaseException:  # cancelled: the next request for a page reads on from here
+                self._lookahead.continue_after(self._position, self._plan.size)
                 raise
             if new_records:
                 return attrs.evolve(reading.page, records=new_records)
@@ -178,7 +186,7 @@ class PageStream(Generic[T]):
     async def _accept(self, reading: _Reading[T]) -> tuple[T, ...]:
         """Return a page's new records, and decide where to read on."""
         window, page = reading.window, reading.page
-        ids = [getattr(record, "id", None) for record in page.records]
+        ids = _ids(page)
         known = self._recent.among(ids)
         if not await self._is_next(window, page, ids, known):
             self._go_back(page)
@@ -210,7 +218,7 @@ class PageStream(Generic[T]):
         if window.start < self._position:
             return False
         before = await self._lookahead.read_alone(PageWindow(window.number - 1, window.size))
-        ids_before = {getattr(record, "id", None) for record in before.records}
+        ids_before = set(_ids(before))
         return self._recent.among(ids_before) == ids_before and (
             bool(ids_before) or before.total_count == page.total_count is not None
         )

@@ -292,9 +292,10 @@ async def test_missing_page_sizes(meta: bool) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", [1, 2, 3])
-async def test_missing_ids(size: int) -> None:
+@pytest.mark.parametrize("its_id", ["null", ""])
+async def test_missing_ids(size: int, its_id: str) -> None:
     """Pages do not overlap, because such records cannot be recognized."""
-    server = ChangingList([""] * 7)
+    server = ChangingList([its_id] * 7)
     async with server.gateway() as gateway:
         things = gateway.resource("contacts", name="contact").list(page_size=size)
         assert len([thing async for thing in things]) == 7
