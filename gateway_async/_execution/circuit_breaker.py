@@ -127,8 +127,6 @@ class RetryBudget:
     client. Lookups of lost writes withdraw nothing: the outcome of a payment is always worth a request.
     """
 
-    __slots__ = ("_balance",)
-
     def __init__(self) -> None:
         self._balance = MAX_BALANCE
 

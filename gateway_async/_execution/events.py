@@ -55,8 +55,6 @@ def event_facts(call: Call[Any], call_id: str) -> dict[str, Any]:
 class EventEmitter:
     """The observers of a client."""
 
-    __slots__ = ("_observers",)
-
     def __init__(self, observers: Iterable[Observer]) -> None:
         self._observers = (*observers,)
 

@@ -224,7 +224,8 @@ def _mask_cards(
     """
     outcome_query = None if entry.outcome_query is None else _storable(entry.outcome_query)
     shown = (call.api_id or "", entry.location_id or "", call.terminal_id or "")
-    texts = () if outcome_query is None else tuple(_texts(outcome_query))
+    stored = () if outcome_query is None else (outcome_query.id, outcome_query.expected, outcome_query.sent)
+    texts = tuple(_texts(stored))
     together = "\n".join((*shown, *texts))
     if mask_text(together, secrets) == together:
         return shown, outcome_query
@@ -242,18 +243,12 @@ def _storable(outcome_query: OutcomeQuery) -> OutcomeQuery:
     return attrs.evolve(outcome_query, expected=expected)
 
 
-def _texts(outcome_query: OutcomeQuery) -> Iterator[str]:
-    yield outcome_query.id
-    yield from _texts_in(outcome_query.expected)
-    yield from _texts_in(outcome_query.sent)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, list | tuple):
         for each in value:
-            yield from _texts_in(each)
+            yield from _texts(each)
     else:
         yield str(value)
 

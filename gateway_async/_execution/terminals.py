@@ -73,7 +73,8 @@ class TerminalQueues:
                 async with self._limiter, self._lease(call, reporter) as before_sending:
                     await self._unresolved_calls.check(call, reporter)
                     reporter.report(TerminalState.QUEUED)
-                    await self._yield_to_event_loop()
+                    async with self._start_lock:  # one call in each round of the event loop, not thousands together
+                        await anyio.lowlevel.checkpoint()
                     reporter.end_wait()
                     yield before_sending
             finally:
@@ -115,11 +116,6 @@ class TerminalQueues:
         return self._lease_holder.hold(
             call, reporter, partial(self._unresolved_calls.seconds_left, call.terminal_id or "")
         )
-
-    async def _yield_to_event_loop(self) -> None:
-        """Let one call start in each round of the event loop, which thousands together would block."""
-        async with self._start_lock:
-            await anyio.lowlevel.checkpoint()
 
     async def _enter(self, terminal_id: str) -> None:
         """Wait until all earlier calls have left the terminal."""

@@ -17,7 +17,7 @@ from gateway_async import (
     SendStage,
 )
 from gateway_async._execution import execute
-from gateway_async._execution.terminals import TerminalQueues
+from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._execution.tokens import Authenticator
 from gateway_async.observe import CallEnded
 from tests.support.scripted_transport import (
@@ -111,7 +111,7 @@ async def test_late_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_an_error_before_the_terminal_is_free_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TerminalQueues, "_yield_to_event_loop", fail)
+    monkeypatch.setattr(UnresolvedCalls, "check", fail)
     script = Script(post=[APPROVED])
     await script.fail(sell_at_terminal, NotSentError, match="was not sent: OSError: .*Too many open files")
     assert script.methods == []
