@@ -178,19 +178,13 @@ def _changes(resource: str, start: datetime, stored: bool, record: Record) -> It
     was missed.
     """
     created: datetime | None = getattr(record, "created_ts", None)
-    changed = _last_changed(record)
+    changed: datetime | None = getattr(record, "modified_ts", None) or getattr(record, "batch_close_ts", None)
     raw = raw_of(record)
     is_new = _is_since(start, created)
     if is_new:
         yield _postback(PostbackType.CREATE, resource, raw, created)
     if not is_new or (created and changed and (changed > created or stored)):
         yield _postback(PostbackType.UPDATE, resource, raw, changed)
-
-
-def _last_changed(record: Record) -> datetime | None:
-    """The time of the last change; for a batch, the time when it was closed."""
-    moment: datetime | None = getattr(record, "modified_ts", None) or getattr(record, "batch_close_ts", None)
-    return moment
 
 
 def _postback(type_: PostbackType, resource: str, raw: Mapping[str, Any], at: datetime | None) -> Postback[Any]:

@@ -325,7 +325,8 @@ class PostbackReceiver:
             logger.error("postback not stored, responded 503: %s", error)
             return ReceiverResponse.plain_text(503, "the inbox cannot be used")
         except Exception as error:  # noqa: BLE001  whatever a handler raises
-            _log_failure(postback, error)
+            shown = mask_text("".join(traceback.format_exception(error)))
+            logger.error("handler failed: %r\n%s", postback, shown)
             return ReceiverResponse.plain_text(500, "a handler failed")
         return ReceiverResponse(204)
 
@@ -488,9 +489,3 @@ def _warn_if_unknown(resource: str | None, type_: str | None) -> None:
         if word is not None and not code(word).known:
             known = ", ".join(code)
             logger.warning("on(%r): unknown value (known: %s), the handler may never be called", word, known)
-
-
-def _log_failure(postback: Postback[Any], error: Exception) -> None:
-    """Log the failure of a handler with its traceback; card numbers in it are masked."""
-    shown = mask_text("".join(traceback.format_exception(error)))
-    logger.error("handler failed: %r\n%s", postback, shown)
