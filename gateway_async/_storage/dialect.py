@@ -79,10 +79,7 @@ def to_sqlite(value: Any) -> Any:
 
 
 def without_nul(value: Any) -> Any:
-    """Convert a value of a statement: a list of objects to JSON, and NUL to "?".
-
-    PostgreSQL cannot store NUL, and SQLite's functions of JSON end a text there.
-    """
+    """Convert objects to JSON, and NUL to "?": PostgreSQL cannot store it, and SQLite's JSON ends a text there."""
     match value:
         case str():
             return value.replace("\0", "?")
