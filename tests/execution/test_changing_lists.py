@@ -301,6 +301,17 @@ async def test_missing_ids(size: int, its_id: str) -> None:
         assert len([thing async for thing in things]) == 7
 
 
+@pytest.mark.anyio
+async def test_cancelled_page() -> None:
+    """A program that waited for too short a time can ask for the next record again."""
+    async with ChangingList([*"abcdef"]).gateway() as gateway:
+        records = aiter(gateway.contacts.list(page_size=2))
+        assert [(await anext(records)).id, (await anext(records)).id] == ["a", "b"]
+        with anyio.move_on_after(0):
+            await anext(records)
+        assert [contact.id async for contact in records] == ["c", "d", "e", "f"]
+
+
 def test_memory_is_bounded() -> None:
     """However many ids were remembered, the last 20,000 still are, and no more than 100,000."""
     recent = RecentIds()

@@ -12,7 +12,7 @@ from gateway_async import Contact, InvalidRequestError, MalformedReplyError, Ser
 from gateway_async._execution.page_stream import read_in_slices
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.pagination import decode_page, read_raw_page
-from tests.support.scripted_transport import Script, ScriptedResponse, error_of, listed, silent
+from tests.support.scripted_transport import Script, ScriptedResponse, error_of, listed
 from tests.support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
@@ -193,17 +193,6 @@ async def test_incomplete_page() -> None:
         assert 0 < len((await anext(pages)).records) < 20
         await error_of(anext(pages), ServerError, match="500")
         await error_of(anext(pages), StopAsyncIteration)
-
-
-async def test_cancelled_page() -> None:
-    """A program that waited for too short a time can ask for the next record again."""
-    script = Script(get=[divided("abcdef"), silent, divided("abcdef")])
-    async with script.gateway() as gateway:
-        records = aiter(gateway.contacts.list(page_size=2))
-        assert [(await anext(records)).id, (await anext(records)).id] == ["a", "b"]
-        with anyio.move_on_after(0.01):
-            await anext(records)
-        assert [contact.id async for contact in records] == ["c", "d", "e", "f"]
 
 
 async def test_first_record() -> None:
