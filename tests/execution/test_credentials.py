@@ -342,21 +342,6 @@ async def test_hash_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(seen)) == 2
 
 
-async def test_a_bearer_is_asked_for_before_each_request() -> None:
-    tokens = iter(["first-token", "second-token"])
-
-    async def ask() -> str:
-        await anyio.sleep(0.1)
-        return next(tokens)
-
-    script = Script(get=[record("contact")])
-    async with script.gateway(credentials=BearerToken(ask)) as gateway:
-        await gateway.contacts.get("found")
-        await gateway.contacts.get("found")
-    sent = [request.headers["authorization"] for request in script.asked]
-    assert sent == ["Bearer first-token", "Bearer second-token"]
-
-
 async def test_own_tokens() -> None:
     """`create` goes without the client's own credentials; `delete` takes the token in any form."""
     script = Script(

@@ -130,12 +130,6 @@ async def test_timeout(response: httpx.Response, says: str, unknown: int) -> Non
     assert says in notes[0]
 
 
-async def test_held_cancellation() -> None:
-    """A gateway that has gone silent cannot keep a cancelled task alive."""
-    await Script(post=[silent], get=[silent]).cancel(sell_at_terminal, 5)
-    assert trio.current_time() == 15
-
-
 async def test_cancelling_a_call_that_was_not_sent_looks_nothing_up() -> None:
     script = Script(post=[never_connects], get=[NOT_THERE])
     await script.cancel(sell_named, 5)

@@ -490,15 +490,6 @@ async def test_slow_intent() -> None:
     assert script.ledger.notes[1:] == [("record_outcome", "not_sent", None), ("aclose",)]
 
 
-async def test_a_ledger_that_stores_no_intent_holds_a_call_until_its_deadline_at_most() -> None:
-    script = LedgerScript(post=[APPROVED])
-    script.ledger.delays["record_intent"] = math.inf
-    await anyio.sleep(1000)
-    async with script.gateway(timeout=10) as gateway:
-        await error_of(sell_named(gateway), NotSentError, match="record_intent did not end within 10 s")
-        assert trio.current_time() == 1010
-
-
 async def test_cancelled_outcome() -> None:
     """A sale whose result is known is never kept as one that was not sent, however slow the ledger."""
     script = LedgerScript(post=[APPROVED])

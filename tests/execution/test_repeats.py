@@ -18,6 +18,7 @@ from gateway_async import (
     OutcomeUnknownError,
     RateLimitError,
     ServerError,
+    StatusError,
 )
 from gateway_async._execution.circuit_breaker import DEPOSIT, MAX_BALANCE, RetryBudget
 from gateway_async._execution.execute import _pause
@@ -149,7 +150,10 @@ def test_pauses_grow(attempt: int, chance: float, seconds: float) -> None:
     assert pause(ConnectionLostError("reset"), attempt, chance) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("error", [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0)])
+@pytest.mark.parametrize(
+    "error",
+    [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0), ServerError(500, retry_after=7.0)],
+)
 def test_requested_pause(error: GatewayError) -> None:
     """Wait at least as long as the gateway asks, plus jitter."""
     assert pause(error, 1, 0.0) == 7.0
@@ -159,6 +163,11 @@ def test_requested_pause(error: GatewayError) -> None:
 @given(st.integers(1, 10**6), st.floats(0, 1))
 def test_a_pause_lasts_five_seconds_at_most(attempt: int, chance: float) -> None:
     assert 0 <= pause(ConnectionLostError("reset"), attempt, chance) <= 5
+
+
+@pytest.mark.parametrize("error", [RateLimitError(429), StatusError(404, retry_after=7.0)], ids=str)
+def test_other_errors_ask_for_no_pause(error: GatewayError) -> None:
+    assert pause(error, 1, 0.0) == 0.0
 
 
 def test_a_new_token_needs_no_pause() -> None:

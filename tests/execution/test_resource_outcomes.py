@@ -56,17 +56,6 @@ async def test_proven_absence(resource: str) -> None:
         assert await getattr(gateway, resource).resolve(error, wait=1000) is None
 
 
-@each_resource
-async def test_taken_id(resource: str) -> None:
-    """`existing` returns the record that has the id, whatever its values: it may be that of another request."""
-    different = CREATES[resource][3]
-    script = Script(post=[taken(resource)], get=[stored(resource, **different)])
-    async with script.gateway() as gateway:
-        error = await error_of(getattr(gateway, resource).create(CREATES[resource][0]), DuplicateError)
-        found = await getattr(gateway, resource).existing(error)
-        assert (type(found), found.id) == (error.record_type, "found")
-
-
 LOST_CALLS: dict[str, tuple[str, Verb[Any], dict[str, Any], httpx.Response, type[Record]]] = {
     "action": ("transactions", lambda g: g.transactions.void("found"), {"put": [LOST]},
                record("transaction", status_id=201), Transaction),

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -25,9 +24,7 @@ from gateway_async import (
     MismatchedReplyError,
     MismatchedWriteError,
     OutcomeUnknownError,
-    PaylinkCreate,
     PermissionDeniedError,
-    QuickInvoiceCreate,
     RateLimitError,
     RouterTransactionCreate,
     StatusError,
@@ -43,11 +40,9 @@ from tests.support.scripted_transport import (
     APPROVED,
     CUT,
     LOST,
-    NAMED_SALE,
     NEVER_LEFT,
     NOT_THERE,
     SALE,
-    SALE_AT_TERMINAL,
     Case,
     Script,
     ScriptedResponse,
@@ -64,11 +59,12 @@ from tests.support.scripted_transport import (
     sell_named,
 )
 
+from .test_create_once import CREATES, each_resource, stored
+
 pytestmark = pytest.mark.anyio
 
 TAKEN = refused(transaction_api_id="already exists")
 CARD_VAULT = CardVaultCreate(account_number="4111111111111111", exp_date="0930", account_vault_api_id="mine")
-PROXYS_404 = httpx.Response(404, html="<h1>Not here</h1>")
 
 
 async def test_lost_response() -> None:
@@ -278,16 +274,6 @@ async def test_deleted_record() -> None:
         assert await error.resolve(wait=math.inf) is None
 
 
-async def test_proxy_404() -> None:
-    """A page for people does not say that the sale is not there: it is neither sent again nor called "not made"."""
-    script = Script(post=[LOST], get=[PROXYS_404])
-    async with script.gateway() as gateway:
-        error = await error_of(sell(gateway), OutcomeUnknownError)
-        await anyio.sleep(60)
-        await error_of(error.resolve(), OutcomeUnknownError)
-    assert script.methods.count("POST") == 1
-
-
 async def test_slow_lookup() -> None:
     """A lookup that took long began before the sale could no longer arrive: it is asked once more, and is there."""
 
@@ -449,6 +435,7 @@ PROXY_404S = {
     "empty": httpx.Response(404),
     "another status": httpx.Response(404, json={"name": "x", "code": 0, "status": 500}),
     "a list": httpx.Response(404, json=[]),
+    "a page for people": httpx.Response(404, html="<h1>Not here</h1>"),
 }
 
 
@@ -607,30 +594,18 @@ async def test_extra_field(field: str) -> None:
     assert "GET" not in script.methods
 
 
-LUNCH = QuickInvoiceCreate(title="Lunch", due_date=date(2026, 12, 1), item_list={"Tea": 1}, quick_invoice_api_id="mine")
-DUPLICATES = [
-    ("transactions", NAMED_SALE, "transaction", "transaction_api_id"),
-    ("router_transactions", SALE_AT_TERMINAL, "transaction", "transaction_api_id"),
-    ("contacts", ContactCreate(last_name="Smith", contact_api_id="mine"), "contact", "contact_api_id"),
-    ("quick_invoices", LUNCH, "quickinvoice", "quick_invoice_api_id"),
-    ("paylinks", PaylinkCreate(amount_due=1, paylink_api_id="mine"), "paylink", "paylink_api_id"),
-    ("account_vaults", TicketVaultCreate(ticket="t", account_vault_api_id="mine"), "accountvault",
-     "account_vault_api_id"),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("message", ["{} already exists in this location", "must be unique", "has been taken"])
-@pytest.mark.parametrize(("resource", "new", "wrapper", "field"), DUPLICATES)
-async def test_duplicate(resource: str, new: Any, wrapper: str, field: str, message: str) -> None:
-    """The error says which id, and `fetch()` reads the record that has it."""
-    existing = record(wrapper, **{field: "mine", "location_id": "loc"})
-    script = Script(post=[refused(**{field: message.format(field)})], get=[existing])
+@each_resource
+async def test_duplicate(resource: str, message: str) -> None:
+    """The error says which id; `fetch()` and `existing` read the record that has it, whatever its values."""
+    new, _, field, different = CREATES[resource]
+    script = Script(post=[refused(**{field: message.format(field)})], get=[stored(resource, **different)])
     async with script.gateway() as gateway:
         error = await error_of(getattr(gateway, resource).create(new), DuplicateError)
         assert script.methods == ["POST"]
         assert (error.api_id, [*error.fields]) == ("mine", [field])
-        fetched: Any = await error.fetch()
-        assert fetched.id == "found"
+        found: list[Any] = [await error.fetch(), await getattr(gateway, resource).existing(error)]
+        assert [(type(each), each.id) for each in found] == [(error.record_type, "found")] * 2
     assert dict(script.asked[1].url.params) == {"api_id": "1", "location_id": "loc"}
 
 

@@ -13,7 +13,6 @@ from gateway_async._wire.retry_policy import (
     format_table,
     is_definite,
     renews_token,
-    retry_after,
 )
 from gateway_async.errors import (
     AuthenticationError,
@@ -196,24 +195,6 @@ def test_late_404() -> None:
 @pytest.mark.parametrize("effect", RepeatEffect)
 def test_a_closed_client_stays_closed(effect: RepeatEffect) -> None:
     assert str(decide(effect, ClientClosedError())) == "stop"
-
-
-# --- pauses
-
-
-@pytest.mark.parametrize(
-    "error",
-    [RateLimitError(429, retry_after=7.0), ServerError(503, retry_after=7.0), ServerError(500, retry_after=7.0)],
-)
-def test_the_gateways_pause_is_honored(error: StatusError) -> None:
-    assert retry_after(error) == 7.0
-
-
-@pytest.mark.parametrize(
-    "error", [RateLimitError(429), StatusError(404, retry_after=7.0), ConnectionLostError("reset")], ids=str
-)
-def test_other_errors_need_no_pause(error: GatewayError) -> None:
-    assert retry_after(error) == 0.0
 
 
 @pytest.mark.parametrize("is_from_gateway", [True, False])
