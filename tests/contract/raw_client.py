@@ -1,6 +1,5 @@
 """A client for one location of a sandbox: raw JSON over HTTP, and records that other requests need."""
 
-import ssl
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,7 +8,7 @@ from typing import Any
 import httpx
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from tests.support.waiting import PATIENCE
+from tests.support import plain_http
 
 RECEIVER = "https://127.0.0.1/receiver"
 VISA = "4111111111111111"
@@ -19,12 +18,11 @@ BANK_ACCOUNT = {
     "routing": "072000326",
     "account_holder_name": "John Smith",
 }
-_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
 _CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _client(info: SandboxInfo, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.Client:
-    return httpx.Client(base_url=info.base_url, headers=dict(headers), timeout=PATIENCE, verify=_NO_CERTIFICATES)
+    return plain_http.open_client(base_url=info.base_url, headers=dict(headers))
 
 
 class RawClient:

@@ -30,7 +30,7 @@ from gateway_async import (
 )
 from gateway_async._secrets import unseal
 from gateway_async.sandbox import Sandbox, SandboxInfo
-from tests.support.waiting import PATIENCE
+from tests.support import plain_http
 
 from .raw_client import VISA, RawClient
 
@@ -129,7 +129,7 @@ class RawSide(_Payments):
     @contextmanager
     def sign_in(self, user_id: str, key: str) -> Iterator["Side"]:
         headers = {**self.http.headers, "user-id": user_id, "user-api-key": key}
-        with httpx.Client(base_url=self.http.base_url, headers=headers, timeout=PATIENCE) as http:
+        with plain_http.open_client(base_url=self.http.base_url, headers=headers) as http:
             yield RawSide(http, self.info)
 
     def _record(self, method: str, plural: str, path: str, fields: Values | None = None, **options: Any) -> Values:

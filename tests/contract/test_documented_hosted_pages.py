@@ -9,6 +9,7 @@ import pytest
 
 from gateway_async.hosted_forms import hosted_page_url
 from gateway_async.sandbox import Sandbox
+from tests.support import plain_http
 
 from .raw_client import RawClient
 from .sides import SdkSide
@@ -40,7 +41,7 @@ def amount(value: Any, **more: Any) -> dict[str, Any]:
 
 def opened(sandbox: Sandbox, page_id: str, settings: dict[str, Any], **options: Any) -> httpx.Response:
     """Open the URL that the SDK makes."""
-    return httpx.get(hosted_page_url(sandbox.base_url, page_id, settings, encryption_key=KEY, **options))
+    return plain_http.get(hosted_page_url(sandbox.base_url, page_id, settings, encryption_key=KEY, **options))
 
 
 def fields_refused(response: httpx.Response) -> list[str]:
@@ -105,18 +106,18 @@ def test_shown_page(sandbox: Sandbox, raw_client: RawClient) -> None:
 def test_openssl_data(sandbox: Sandbox, raw_client: RawClient) -> None:
     """Key and format are those of OpenSSL; without data the page shows its own settings; garbage is a 400."""
     params = {"id": page(raw_client)["id"], "data": SALTED}
-    assert "12.50" in httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).text
-    response = httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params={"id": params["id"]})
+    assert "12.50" in plain_http.get(f"{sandbox.base_url}/hostedpaymentpage", params=params).text
+    response = plain_http.get(f"{sandbox.base_url}/hostedpaymentpage", params={"id": params["id"]})
     assert (response.status_code, "12.50" in response.text) == (200, False)
     for data in ("", "x", SALTED[:-4], b64encode(b"x" * 48).decode()):
-        response = httpx.get(f"{sandbox.base_url}/hostedpaymentpage", params=params | {"data": data})
+        response = plain_http.get(f"{sandbox.base_url}/hostedpaymentpage", params=params | {"data": data})
         assert response.status_code == 400
 
 
 def test_unknown_page(sandbox: Sandbox, raw_client: RawClient) -> None:
     """Its id is required; the key of another page does not open a page."""
     url = f"{sandbox.base_url}/hostedpaymentpage"
-    assert [httpx.get(url).status_code, httpx.get(f"{url}?id={'f' * 24}").status_code] == [404, 404]
+    assert [plain_http.get(url).status_code, plain_http.get(f"{url}?id={'f' * 24}").status_code] == [404, 404]
     other = page(raw_client, encryption_key="f" * 32)["id"]
     assert opened(sandbox, other, amount("12.50")).status_code == 400
 

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support import plain_http
 from tests.support.sales import manual_sandbox, quick_sandbox
 from tests.support.waiting import PATIENCE
 
@@ -28,10 +28,8 @@ import sys
 from attrs import asdict
 from json import dumps
 from gateway_async.sandbox import serve
-from tests.support.sales import manual_sandbox
 serve(port=0, data=sys.argv[1], on_ready=lambda info: print(dumps(asdict(info)), flush=True))
 """
-_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading them takes longer than most tests
 
 _SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -64,7 +62,7 @@ class Shop:
     def __init__(self, info: SandboxInfo) -> None:
         self.info = info
         keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
-        self.http = httpx.Client(base_url=info.base_url, headers=keys, timeout=PATIENCE, verify=_NO_CERTIFICATES)
+        self.http = plain_http.open_client(base_url=info.base_url, headers=keys)
         self.plain = HTTPConnection(self.http.base_url.host, self.http.base_url.port, timeout=PATIENCE)
 
     def close(self) -> None:
@@ -160,6 +158,13 @@ def open_shop() -> Iterator[OpenShop]:
 def shop(sandbox: Sandbox, open_shop: OpenShop) -> Shop:
     """The client of the sandbox's first location."""
     return open_shop(sandbox.info)
+
+
+@pytest.fixture
+def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """A client without credentials, like a browser."""
+    with plain_http.open_client(base_url=sandbox.base_url) as client:
+        yield client
 
 
 @pytest.fixture

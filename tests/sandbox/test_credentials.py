@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support import plain_http
 
 SentCredentials = tuple[dict[str, str], dict[str, str]]
 
@@ -23,7 +24,7 @@ def schemes(info: SandboxInfo, key: str | None = None) -> dict[str, SentCredenti
 
 def ask(info: SandboxInfo, headers: Mapping[str, str | bytes], query: Mapping[str, str]) -> httpx.Response:
     raw = {name.encode(): value if isinstance(value, bytes) else value.encode() for name, value in headers.items()}
-    return httpx.get(f"{info.base_url}/v2/contacts", headers=raw, params=query)
+    return plain_http.get(f"{info.base_url}/v2/contacts", headers=raw, params=query)
 
 
 def test_a_wrong_key_is_refused(sandbox: Sandbox) -> None:
@@ -58,7 +59,7 @@ def test_an_unreadable_authorization_is_refused(sandbox: Sandbox) -> None:
 @pytest.fixture
 def token(sandbox: Sandbox) -> str:
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
-    made = httpx.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
+    made = plain_http.post(f"{sandbox.base_url}/v2/token", json=login, params={"developer-id": sandbox.developer_id})
     return str(made.json()["token"]["token"])
 
 
@@ -94,7 +95,7 @@ def ask_signed(
     """Ask for something with a hash-key in headers or in the query."""
     developer = {"developer-id": sandbox.developer_id}
     headers, query = (credentials, {}) if send_in == "headers" else ({}, credentials)
-    return httpx.request(method, sandbox.base_url + path, headers=headers | developer, params=query)
+    return plain_http.request(method, sandbox.base_url + path, headers=headers | developer, params=query)
 
 
 def test_hash_key_boundary(sandbox: Sandbox) -> None:
@@ -139,7 +140,7 @@ def test_no_link_repeats_credentials(sandbox: Sandbox, token: str) -> None:
     developer = {"developer-id": sandbox.developer_id}
     key = {"user-id": sandbox.user_id, "user-api-key": sandbox.user_api_key}
     for proof in (key, {"access-token": token}, signed(sandbox.info, sandbox.now())):
-        response = httpx.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
+        response = plain_http.get(f"{sandbox.base_url}/v2/transactions", params=proof | developer | {"status_id": 101})
         link = response.json()["meta"]["pagination"]["links"]["self"]["href"]
         assert link == f"{sandbox.base_url}/v2/transactions?status_id=101&page=1"
 

@@ -1,7 +1,6 @@
 """The pages of postbacks, outbox, faults, clock and connection, without a browser."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
 import httpx
@@ -10,7 +9,7 @@ import pytest
 from gateway_async import AsyncGateway, PostbackConfigCreate, QuickInvoiceCreate, TransactionCreate
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FAULTS
-from tests.support.forms import read_token
+from tests.support.plain_http import read_token
 
 pytestmark = pytest.mark.anyio
 
@@ -44,9 +43,8 @@ class Pages:
 
 
 @pytest.fixture
-def pages(sandbox: Sandbox) -> Iterator[Pages]:
-    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
-        yield Pages(http)
+def pages(browser: httpx.Client) -> Pages:
+    return Pages(browser)
 
 
 async def test_a_postback_is_shown_and_sent_again(sandbox: Sandbox, gateway: AsyncGateway, pages: Pages) -> None:
@@ -174,12 +172,11 @@ async def test_connection_lines(sandbox: Sandbox, gateway: AsyncGateway, pages: 
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/faults/none", "/%2e%2e/secret"])
-def test_unknown_address(sandbox: Sandbox, path: str) -> None:
+def test_unknown_address(browser: httpx.Client, path: str) -> None:
     """A browser gets a page with the navigation, a program an error in JSON, as at every endpoint."""
-    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
-        page = http.get(path, headers={"accept": "text/html,*/*;q=0.8"})
-        reply = http.get(path)
-        endpoint = http.get("/v2/nothing", headers={"accept": "text/html"})
+    page = browser.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+    reply = browser.get(path)
+    endpoint = browser.get("/v2/nothing", headers={"accept": "text/html"})
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "The sandbox has no page at this address." in page.text
     assert 'href="/records"' in page.text

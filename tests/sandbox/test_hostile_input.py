@@ -9,6 +9,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import BY_PLURAL, ROUTER_ACCOUNT_VAULT, ROUTER_TRANSACTION, STORED
+from tests.support import plain_http
 
 from .conftest import Record, Shop, connected
 
@@ -177,15 +178,15 @@ def test_control_calls_refuse_invalid_bodies(sandbox: Sandbox, path: str) -> Non
     url = f"{sandbox.base_url}/_sandbox/{path}"
     text = [b"\xff", b"x", b'"x"', b"null", b'{"x": NaN}', b'{"\\ud800": 1}', b'{"x": 1' + b"0" * 5000 + b"}"]
     for body in (*DEEP, *text):
-        is_refusal(httpx.post(url, content=body), 400)
-    is_refusal(httpx.post(url, content=b" " * (11 * 1024 * 1024)), 413)
+        is_refusal(plain_http.post(url, content=body), 400)
+    is_refusal(plain_http.post(url, content=b" " * (11 * 1024 * 1024)), 413)
 
 
 @pytest.mark.parametrize("path", ["faults", "clock", "terminals", "connect", "records/x/y", "quickinvoicepay/x"])
 def test_oversized_forms(sandbox: Sandbox, path: str) -> None:
     """A form of many bytes or many fields is 413, before its fields are read."""
     for form in (b"a" * (11 * 1024 * 1024), b"&a" * 4_000_000, b"&".join(b"a%d=" % number for number in range(2000))):
-        response = httpx.post(f"{sandbox.base_url}/{path}", content=form, timeout=30)
+        response = plain_http.post(f"{sandbox.base_url}/{path}", content=form)
         assert response.status_code == 413
         assert response.headers["content-type"].startswith("text/html")
 
@@ -209,7 +210,7 @@ def test_file_name(shop: Shop, sandbox: Sandbox) -> None:
         assert len(files) == (response.status_code != 422), name
         for file in files:
             for address in (f"/_sandbox/files/{file['id']}", f"/quickinvoicepay/{invoice['id']}/files/{file['id']}"):
-                shown = httpx.get(f"{sandbox.base_url}{address}")
+                shown = plain_http.get(f"{sandbox.base_url}{address}")
                 assert (shown.status_code, shown.content) == (200, content), name
                 assert "set-cookie" not in shown.headers, name
                 assert shown.headers["x-content-type-options"] == "nosniff", name

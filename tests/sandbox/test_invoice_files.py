@@ -12,6 +12,7 @@ from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.handlers.quick_invoices import LARGEST_FILE
 from gateway_async.sandbox.request.forms import FORM_LIMIT
 from gateway_async.sandbox.schema import FILE_CONTENT
+from tests.support import plain_http
 
 from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
@@ -214,7 +215,7 @@ def test_attached_file(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     assert response.status_code == 201
     assert file["_links"]["self"]["href"] == f"{shop.info.base_url}{PATH}/{invoice['id']}/files/{file['id']}"
     assert (file["name"], file["size"], file["content_type"]) == ("a.txt", 5, "text/plain")
-    shown = httpx.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
+    shown = plain_http.get(f"{sandbox.base_url}/_sandbox/files/{file['id']}")
     assert (shown.content, shown.headers["content-type"]) == (b"hello", "text/plain")
     untyped = attach_as(shop, invoice, "").json()["file"]
     assert (untyped["size"], untyped["content_type"]) == (1, "application/octet-stream")
@@ -234,7 +235,7 @@ def test_removal(shop: Shop, sandbox: Sandbox, invoice: Record) -> None:
     assert (response.status_code, response.content) == (204, b"")
     assert shop.http.delete(f"{PATH}/{invoice['id']}/files/{gone}").status_code == 404
     assert names_of(shop, invoice) == ["a.txt"]
-    assert httpx.get(f"{sandbox.base_url}/_sandbox/files/{gone}").status_code == 404
+    assert plain_http.get(f"{sandbox.base_url}/_sandbox/files/{gone}").status_code == 404
     with pytest.raises(InvalidRequestError, match=f"^nothing was sent: file {gone}: "):
         sandbox.file(gone)
     assert sandbox.file(kept) == b"x"

@@ -23,6 +23,7 @@ from gateway_async.sandbox import Sandbox, SandboxInfo
 from gateway_async.sandbox.runtime.store import _FORMAT, Store
 from gateway_async.sandbox.schema import STORED
 from gateway_async.sandbox.serve import serve as serve_sandbox
+from tests.support import plain_http
 from tests.support.sqlite_files import ask_sqlite, full_disk
 from tests.support.waiting import PATIENCE
 
@@ -33,7 +34,7 @@ from .conftest import Eventually, OpenShop, Record, Serve, Shop
 async def test_event_loops() -> None:
     """`async with` works on asyncio and trio, and responds while the caller's loop is blocked."""
     async with Sandbox() as sandbox:
-        response = httpx.get(f"{sandbox.base_url}/_sandbox/clock")  # noqa: ASYNC210  # the loop shall be blocked
+        response = plain_http.get(f"{sandbox.base_url}/_sandbox/clock")  # the loop shall be blocked
     assert response.status_code == 200
 
 
@@ -171,7 +172,7 @@ def test_shown_address(host: str, reached: str) -> None:
     """IPv6 is in brackets, and listening on all addresses shows this machine."""
     with Sandbox(host=host) as sandbox:
         assert sandbox.base_url.startswith(f"http://{reached}:")
-        assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
+        assert plain_http.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
 def test_port() -> None:
@@ -371,7 +372,7 @@ def test_kill(serve: Serve, open_shop: OpenShop, eventually: Eventually) -> None
     process.kill()
     paying.join()
     _, info = serve()
-    ledger = httpx.get(f"{info.base_url}/_sandbox/ledger").json()
+    ledger = plain_http.get(f"{info.base_url}/_sandbox/ledger").json()
     assert set(answered) <= {one["id"] for one in ledger["transactions"]}
     assert set(ledger["charged"].values()) == {1}
 
@@ -382,7 +383,7 @@ def test_signal(serve: Serve, number: int, eventually: Eventually) -> None:
     process, info = serve()
     waiting = threading.Thread(target=wait_at_terminal, args=(info,))
     waiting.start()
-    eventually(lambda: httpx.get(f"{info.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
+    eventually(lambda: plain_http.get(f"{info.base_url}/_sandbox/terminals").json()["terminals"][0]["waiting"])
     process.send_signal(number)
     assert process.wait(PATIENCE) == 0
     waiting.join()

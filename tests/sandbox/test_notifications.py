@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
+from tests.support import plain_http
 
 from .conftest import OpenShop, Record, Shop
 
@@ -124,7 +125,7 @@ def test_invoice_message(invoice: Callable[..., Record], sandbox: Sandbox, shop:
     assert email["text"] == sms["text"] == f"Tea: please pay 21.00.\nThank you for your order.\n{link}"
     assert (email["subject"], sms["subject"]) == ("Tea", None)
     assert (email["quick_invoice_id"], email["paylink_id"]) == (made["id"], None)
-    page = httpx.get(email["text"].splitlines()[-1], headers={"accept": "text/html"})
+    page = plain_http.get(email["text"].splitlines()[-1], headers={"accept": "text/html"})
     assert (page.status_code, '<h1 id="title">Tea</h1>' in page.text) == (200, True)
 
 

@@ -1,7 +1,6 @@
 """The payment pages of invoices and paylinks, by plain HTTP."""
 
-import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -9,8 +8,8 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.forms import read_form
 from tests.support.leaks import shown_in
+from tests.support.plain_http import read_form
 
 from .conftest import Record, Shop
 
@@ -30,24 +29,17 @@ Pay = Callable[..., httpx.Response]
 
 
 @pytest.fixture
-def customer(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """A browser of a customer, who has no credentials."""
-    with httpx.Client(base_url=sandbox.base_url, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=20) as client:
-        yield client
+def open_page(browser: httpx.Client) -> Open:
+    return lambda path, **query: browser.get(path, params=query or None)
 
 
 @pytest.fixture
-def open_page(customer: httpx.Client) -> Open:
-    return lambda path, **query: customer.get(path, params=query or None)
-
-
-@pytest.fixture
-def pay(customer: httpx.Client) -> Pay:
+def pay(browser: httpx.Client) -> Pay:
     """Fill in the form of a page, submit it, and return the page that follows."""
 
     def run(path: str, **fields: str) -> httpx.Response:
-        form = read_form(customer.get(path).text) | CARD | fields
-        return customer.post(path, data=form, follow_redirects=True)
+        form = read_form(browser.get(path).text) | CARD | fields
+        return browser.post(path, data=form, follow_redirects=True)
 
     return run
 
@@ -244,27 +236,27 @@ def test_more_than_due(shop: Shop, open_page: Open, pay: Pay) -> None:
     assert "Thank you" in pay(path_of(invoice), amount="1.00").text
 
 
-def test_resubmitted_form(shop: Shop, customer: httpx.Client) -> None:
+def test_resubmitted_form(shop: Shop, browser: httpx.Client) -> None:
     """Two submissions of one form have one result, even while the issuer still decides."""
     invoice = invoice_of(shop, item_list={"Tea": 8.01}, allow_overpayment=1)
     path = path_of(invoice)
-    form = read_form(customer.get(path).text) | CARD
+    form = read_form(browser.get(path).text) | CARD
     with ThreadPoolExecutor() as threads:
-        submit = [threads.submit(customer.post, path, data=form) for _ in range(2)]
+        submit = [threads.submit(browser.post, path, data=form) for _ in range(2)]
         results = {
             (response.status_code, response.headers["location"]) for response in (each.result() for each in submit)
         }
     assert len(results) == len(payments_of(shop)) == 1
-    assert customer.post(path, data=form).headers["location"] == results.pop()[1]
+    assert browser.post(path, data=form).headers["location"] == results.pop()[1]
     assert len(payments_of(shop)) == 1
 
 
-def test_second_tab(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+def test_second_tab(shop: Shop, browser: httpx.Client, pay: Pay) -> None:
     """The form of a tab that was opened before the payment charges nothing and says that the invoice is paid."""
     for record in (invoice_of(shop), paylink_of(shop)):
-        form = read_form(customer.get(path_of(record)).text) | CARD
+        form = read_form(browser.get(path_of(record)).text) | CARD
         pay(path_of(record))
-        page = customer.post(path_of(record), data=form)
+        page = browser.post(path_of(record), data=form)
         assert (page.status_code, "is paid" in page.text) == (409, True)
     assert len(payments_of(shop)) == 2
 
@@ -284,13 +276,13 @@ def test_unpayable(sandbox: Sandbox, shop: Shop, open_page: Open, create: Any) -
     }
 
 
-def test_expired_invoice(sandbox: Sandbox, shop: Shop, customer: httpx.Client) -> None:
+def test_expired_invoice(sandbox: Sandbox, shop: Shop, browser: httpx.Client) -> None:
     """The form of an invoice that expires while its page is open charges nothing, and the customer is told."""
     today = shop.get("/_sandbox/clock").json()["now"]
     invoice = invoice_of(shop, expire_date="2099-01-31")
-    form = read_form(customer.get(path_of(invoice)).text) | CARD
+    form = read_form(browser.get(path_of(invoice)).text) | CARD
     sandbox.set_clock(today + 100 * 365 * DAY)
-    page = customer.post(path_of(invoice), data=form)
+    page = browser.post(path_of(invoice), data=form)
     assert (page.status_code, "has expired" in page.text) == (409, True)
     assert payments_of(shop) == []
 
@@ -311,15 +303,15 @@ def test_invalid_entries(shop: Shop, pay: Pay) -> None:
     assert payments_of(shop) == []
 
 
-def test_form_token(shop: Shop, customer: httpx.Client, pay: Pay) -> None:
+def test_form_token(shop: Shop, browser: httpx.Client, pay: Pay) -> None:
     """A form of another site, or one without its id, charges nothing."""
     path = path_of(invoice_of(shop))
     for fields, status in (({"csrf_token": "x"}, 403), ({"form_id": ""}, 400)):
         refused = pay(path, **fields)
         assert refused.status_code == status
         assert '<body class="payment narrow">' in refused.text
-    form = read_form(customer.get(path).text) | CARD
-    foreign = customer.post(path, data=form, headers={"origin": "https://shop.example"})
+    form = read_form(browser.get(path).text) | CARD
+    foreign = browser.post(path, data=form, headers={"origin": "https://shop.example"})
     assert foreign.status_code == 403
     assert payments_of(shop) == []
 

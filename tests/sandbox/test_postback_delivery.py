@@ -7,13 +7,13 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import trustme
 
 from gateway_async import InvalidRequestError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http import webhook_client
+from tests.support import plain_http
 
 from .conftest import Configure, Eventually, Listen, OpenShop, Serve, Shop
 from .receiver import DAY, PATH, Receiver, closed_port, configured, ends, reconfigure
@@ -421,7 +421,7 @@ def test_requests_of_receiver(
         if not receiver.requests:
             keys = {name: shop.http.headers[name] for name in ("developer-id", "user-id", "user-api-key")}
             body = {"contact": {"last_name": "Echo", "location_id": shop.info.location_id}}
-            httpx.post(f"{shop.info.base_url}/v2/contacts", headers=keys, json=body)
+            plain_http.post(f"{shop.info.base_url}/v2/contacts", headers=keys, json=body)
         serve(handler)
 
     monkeypatch.setattr(receiver, "serve", serve_and_ask)

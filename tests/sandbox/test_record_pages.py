@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 
 import httpx
@@ -10,7 +9,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import FILE_CONTENT, STORED
-from tests.support.forms import read_token
+from tests.support import plain_http
 from tests.support.leaks import shown_in
 
 from .conftest import VISA, Configure, OpenShop, Record, Shop
@@ -19,10 +18,10 @@ ATTACK = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
+def browser(browser: httpx.Client) -> httpx.Client:
     """A browser that follows redirects."""
-    with httpx.Client(base_url=sandbox.base_url, follow_redirects=True) as client:
-        yield client
+    browser.follow_redirects = True
+    return browser
 
 
 def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
@@ -32,7 +31,7 @@ def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
 
 
 def press(browser: httpx.Client, batch: str, step: str, **fields: str) -> httpx.Response:
-    form = {"csrf_token": read_token(open_page(browser, "/batches")), "step": step}
+    form = {"csrf_token": plain_http.read_token(open_page(browser, "/batches")), "step": step}
     return browser.post(f"/batches/{batch}", data=form | fields)
 
 
@@ -247,7 +246,10 @@ def test_sums(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Co
 
 def test_currency(open_shop: OpenShop) -> None:
     """Each page that shows an amount shows the currency of the sandbox."""
-    with Sandbox(currency="EUR", terminal_delay=0.0) as sandbox, httpx.Client(base_url=sandbox.base_url) as browser:
+    with (
+        Sandbox(currency="EUR", terminal_delay=0.0) as sandbox,
+        plain_http.open_client(base_url=sandbox.base_url) as browser,
+    ):
         shop = open_shop(sandbox.info)
         sale, link = created(shop.pay("12.50")), created(shop.paylink(12.5))
         shop.at_terminal("12.50")
@@ -324,7 +326,7 @@ def read_fields(page: str, control: str) -> dict[str, str]:
 
 def run(browser: httpx.Client, path: str, control: str, **fields: str) -> httpx.Response:
     """Submit the form of a control on the page of a record."""
-    form = {"csrf_token": read_token(open_page(browser, path)), "control": control}
+    form = {"csrf_token": plain_http.read_token(open_page(browser, path)), "control": control}
     return browser.post(path, data=form | fields)
 
 

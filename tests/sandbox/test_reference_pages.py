@@ -2,22 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 import httpx
-import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.waiting import PATIENCE
-
-
-@pytest.fixture
-def browser(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """A client without credentials."""
-    with httpx.Client(base_url=sandbox.base_url, timeout=PATIENCE, trust_env=False) as client:
-        yield client
 
 
 def operation_of(browser: httpx.Client, operation_id: str) -> tuple[str, str, dict[str, Any]]:

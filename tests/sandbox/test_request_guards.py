@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.forms import read_token
+from tests.support.plain_http import read_token
 
 from .conftest import connected
 
@@ -19,13 +19,6 @@ def sandbox() -> Iterator[Sandbox]:
         yield sandbox
 
 
-@pytest.fixture
-def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """Return a client of the sandbox that sends no credentials."""
-    with httpx.Client(base_url=sandbox.base_url, trust_env=False) as http:
-        yield http
-
-
 FOREIGN_HOST = [
     *("", "[", "evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil", "127.1", "0x7f.0.0.1"),
     *("a@b", "a@localhost", "evil.example/@localhost", "localhost\\@evil.example", "localhost, evil.example"),
@@ -33,18 +26,18 @@ FOREIGN_HOST = [
 ]
 
 
-def test_foreign_host(http: httpx.Client) -> None:
+def test_foreign_host(browser: httpx.Client) -> None:
     """A name that a foreign site controls may resolve to this machine, so pages and control calls refuse it."""
     for host in FOREIGN_HOST:
         for path in ("/", "/faults", "/_sandbox/clock", "/static/site.css", "/nothing"):
-            assert http.get(path, headers={"host": host}).status_code == 421
+            assert browser.get(path, headers={"host": host}).status_code == 421
 
 
-def test_accepted_names(http: httpx.Client) -> None:
+def test_accepted_names(browser: httpx.Client) -> None:
     """API requests need credentials, which no foreign page has; containers have names of their own."""
     for host in ["localhost", "LOCALHOST:1", "app.localhost", "127.0.0.1", "[::1]:80", "192.0.2.1", "box:8080", "Box"]:
-        assert http.get("/_sandbox/clock", headers={"host": host}).status_code == 200
-    assert http.get("/v2/contacts", headers={"host": "payments:8080"}).status_code == 401
+        assert browser.get("/_sandbox/clock", headers={"host": host}).status_code == 200
+    assert browser.get("/v2/contacts", headers={"host": "payments:8080"}).status_code == 401
 
 
 FOREIGN_ORIGIN: list[dict[str, str]] = [
@@ -54,14 +47,14 @@ FOREIGN_ORIGIN: list[dict[str, str]] = [
 ]
 
 
-def test_foreign_origin(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_foreign_origin(sandbox: Sandbox, browser: httpx.Client) -> None:
     """A POST that a browser sends for a page of another origin is refused."""
     for headers in FOREIGN_ORIGIN:
         sandbox.fault("POST /v2/contacts", "empty", nth=1000)
         for path in ("/_sandbox/reset", "/connect", "/faults"):
-            token = read_token(http.get("/connect").text)
-            assert http.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
-        assert http.delete("/_sandbox/faults", headers=headers).status_code == 403
+            token = read_token(browser.get("/connect").text)
+            assert browser.post(path, headers=headers, data={"csrf_token": token}).status_code == 403
+        assert browser.delete("/_sandbox/faults", headers=headers).status_code == 403
         assert sandbox.faults(), headers
 
 
@@ -73,32 +66,32 @@ def test_two_hosts(sandbox: Sandbox, first: str) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 421 ")
 
 
-def test_proxy_target(http: httpx.Client, sandbox: Sandbox) -> None:
+def test_proxy_target(browser: httpx.Client, sandbox: Sandbox) -> None:
     """The Host header counts, also if the request line names a host."""
     for host, status in (("localhost", 200), ("evil.example", 421)):
-        request = http.build_request("GET", "/connect", headers={"host": host})
+        request = browser.build_request("GET", "/connect", headers={"host": host})
         request.extensions = {"target": b"http://localhost/connect"}
-        assert http.send(request).status_code == status
+        assert browser.send(request).status_code == status
 
 
-def test_a_program_needs_no_origin(sandbox: Sandbox, http: httpx.Client) -> None:
-    assert http.post("/_sandbox/clock", json={"advance": 1}).status_code == 200
-    assert http.post("/_sandbox/clock", json={"advance": 1}, headers={"origin": sandbox.base_url}).status_code == 200
+def test_a_program_needs_no_origin(sandbox: Sandbox, browser: httpx.Client) -> None:
+    assert browser.post("/_sandbox/clock", json={"advance": 1}).status_code == 200
+    assert browser.post("/_sandbox/clock", json={"advance": 1}, headers={"origin": sandbox.base_url}).status_code == 200
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "é"])
-def test_a_form_without_its_token_has_no_effect(sandbox: Sandbox, http: httpx.Client, token: str | None) -> None:
+def test_a_form_without_its_token_has_no_effect(sandbox: Sandbox, browser: httpx.Client, token: str | None) -> None:
     sandbox.fault("POST /v2/contacts", "empty", nth=1000)
     form = {"control": "clear_faults"} if token is None else {"control": "clear_faults", "csrf_token": token}
-    refused = http.post("/faults", data=form)
+    refused = browser.post("/faults", data=form)
     assert (refused.status_code, "Load the page again" in refused.text) == (403, True)
     assert sandbox.faults()
 
 
 @pytest.mark.parametrize("path", ["/", "/faults", "/connect", "/nothing-here"])
-def test_browser_restrictions(http: httpx.Client, path: str) -> None:
+def test_browser_restrictions(browser: httpx.Client, path: str) -> None:
     """No inline script or style, no frame, no sniffing, and no copy in a cache."""
-    response = http.get(path, headers={"accept": "text/html"})
+    response = browser.get(path, headers={"accept": "text/html"})
     if response.status_code == 200:
         policy = response.headers["content-security-policy"]
         assert "unsafe" not in policy
@@ -129,10 +122,9 @@ PATHS: list[str] = [
 ]
 
 
-def test_paths(sandbox: Sandbox) -> None:
+def test_paths(browser: httpx.Client) -> None:
     """Only static files, records and pages are served, each at its own path."""
     for path in PATHS:
-        with httpx.Client(trust_env=False) as http:
-            request = http.build_request("GET", sandbox.base_url)
-            request.extensions = {"target": path.encode()}
-            assert http.send(request).status_code == 404, path
+        request = browser.build_request("GET", "/")
+        request.extensions = {"target": path.encode()}
+        assert browser.send(request).status_code == 404, path

@@ -8,6 +8,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import STORED
+from tests.support import plain_http
 
 from .conftest import VISA, Shop
 
@@ -18,7 +19,7 @@ SPELLINGS = [
 
 
 def open_page(sandbox: Sandbox, path: str = "/requests", status: int = 200) -> str:
-    response = httpx.get(sandbox.base_url + path)
+    response = plain_http.get(sandbox.base_url + path)
     assert response.status_code == status
     return response.text
 
@@ -56,7 +57,7 @@ def test_entry(sandbox: Sandbox, shop: Shop) -> None:
     assert [text in page for text in ("The record cannot be found.", "order-2", ">ada<")] == [True, True, False]
     record = shop.at_terminal().json()["routertransaction"]
     assert f'href="/records/transactions/{record["id"]}"' in open_last(sandbox)
-    httpx.post(f"{sandbox.base_url}/v2/contacts", json={})  # refused before its body was read
+    plain_http.post(f"{sandbox.base_url}/v2/contacts", json={})  # refused before its body was read
     assert "The body was not read." in open_last(sandbox)
 
 
@@ -157,7 +158,7 @@ def test_credentials(sandbox: Sandbox) -> None:
     basic = base64.b64encode(f"{info.user_id}:{info.user_api_key}".encode()).decode()
     keys = {"developer-id": info.developer_id, "user-id": info.user_id, "user-api-key": info.user_api_key}
     login = {"username": info.username, "password": info.password, "domain": info.domain}
-    with httpx.Client(base_url=info.base_url) as client:
+    with plain_http.open_client(base_url=info.base_url) as client:
         secrets = {
             info.user_api_key,
             info.user_hash_key,
@@ -244,7 +245,7 @@ def test_bodies(sandbox: Sandbox, shop: Shop) -> None:
 def test_markup(sandbox: Sandbox) -> None:
     """Markup in a path, a query, a header and a body is escaped."""
     attack = "<script>alert(1)</script>"
-    with httpx.Client(base_url=sandbox.base_url) as client:
+    with plain_http.open_client(base_url=sandbox.base_url) as client:
         client.post(f"/v2/{attack}", params={attack: attack}, headers={"x-attack": attack}, json={attack: attack})
     for page in (open_page(sandbox), open_page(sandbox, "/"), open_last(sandbox)):
         assert attack not in page

@@ -8,7 +8,6 @@ import json
 import socket
 from contextlib import suppress
 
-import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
@@ -16,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http import server
 from gateway_async.sandbox.http.server import Listener
+from tests.support import plain_http
 from tests.support.waiting import PATIENCE
 
 from .conftest import Shop, connected
@@ -93,7 +93,7 @@ def test_a_header_that_never_ends_is_431(sandbox: Sandbox) -> None:
         while sent < limit:
             sent += connection.send(b"x" * 65536)
     assert sent < limit
-    assert httpx.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
+    assert plain_http.get(f"{sandbox.base_url}/_sandbox/clock").status_code == 200
 
 
 def test_usual_request(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox
-from tests.support.forms import read_token
+from tests.support import plain_http
 
 from .conftest import Eventually, OpenShop, Shop
 
@@ -45,13 +45,13 @@ def begin(open_shop: OpenShop) -> Iterator[Callable[..., Future[httpx.Response]]
 
 def read(sandbox: Sandbox, path: str = "/terminals") -> str:
     """Return the text of a page, without tags."""
-    page = httpx.get(sandbox.base_url + path).raise_for_status().text
+    page = plain_http.get(sandbox.base_url + path).raise_for_status().text
     return " ".join(unescape(re.sub("<[^>]*>", " ", page)).split())
 
 
 def submit(sandbox: Sandbox, path: str, **fields: str) -> httpx.Response:
-    page = httpx.get(f"{sandbox.base_url}/terminals").text
-    return httpx.post(sandbox.base_url + path, data={"csrf_token": read_token(page), **fields})
+    page = plain_http.get(f"{sandbox.base_url}/terminals").text
+    return plain_http.post(sandbox.base_url + path, data={"csrf_token": plain_http.read_token(page), **fields})
 
 
 def press(sandbox: Sandbox, key: str, **fields: str) -> httpx.Response:
@@ -87,9 +87,9 @@ def test_refused_forms(manual: Sandbox, begin: Sell) -> None:
         response = press(manual, **({"key": "approve"} | {name: value}))
         assert (response.status_code, problem in response.text) == (422, True)
     path = "/terminals/nowhere"
-    for response in (submit(manual, path, key="cancel"), httpx.get(manual.base_url + path)):
+    for response in (submit(manual, path, key="cancel"), plain_http.get(manual.base_url + path)):
         assert (response.status_code, "terminal nowhere: not found." in response.text) == (404, True)
-    response = httpx.post(f"{manual.base_url}/terminals/{manual.terminal_id}", data={"key": "silence"})
+    response = plain_http.post(f"{manual.base_url}/terminals/{manual.terminal_id}", data={"key": "silence"})
     assert response.status_code == 403
     assert (manual.terminals()[0]["silent"], sale.done()) == (False, False)
     manual.cancel()
@@ -114,7 +114,7 @@ def test_foreign_text(manual: Sandbox, begin: Sell) -> None:
     till = manual.add_terminal(ATTACK)
     sale = begin(manual, sell, transaction_api_id=ATTACK)
     for path in ("/terminals", f"/terminals/{till}", f"/terminals/{manual.terminal_id}"):
-        page = httpx.get(manual.base_url + path).text
+        page = plain_http.get(manual.base_url + path).text
         assert ATTACK not in page
         assert ATTACK in unescape(page)
     manual.cancel()

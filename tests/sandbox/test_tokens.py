@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
+from tests.support import plain_http
 
 from .conftest import Errors, Shop, recorded
 
@@ -19,7 +20,7 @@ def log_in(info: SandboxInfo | Sandbox, **changes: Any) -> httpx.Response:
     """Log in with only the developer id; `...` omits a field."""
     login = {"username": info.username, "password": info.password, "domain": info.domain} | changes
     login = {name: value for name, value in login.items() if value is not ...}
-    return httpx.post(f"{info.base_url}/v2/token", json=login, headers={"developer-id": info.developer_id})
+    return plain_http.post(f"{info.base_url}/v2/token", json=login, headers={"developer-id": info.developer_id})
 
 
 def token_of(info: SandboxInfo | Sandbox) -> str:
@@ -29,7 +30,7 @@ def token_of(info: SandboxInfo | Sandbox) -> str:
 def ask(info: SandboxInfo | Sandbox, token: str, path: str = "/v2/contacts") -> int:
     """The status of a request with a token."""
     headers = {"developer-id": info.developer_id, "access-token": token}
-    return httpx.get(info.base_url + path, headers=headers).status_code
+    return plain_http.get(info.base_url + path, headers=headers).status_code
 
 
 def test_login(sandbox: Sandbox) -> None:
@@ -69,10 +70,10 @@ def test_login_body(sandbox: Sandbox) -> None:
     """The login has no wrapper, and needs the developer id; an unknown field has no effect. It cannot be read again."""
     url, developer = f"{sandbox.base_url}/v2/token", {"developer-id": sandbox.developer_id}
     for body in (b"[]", b'"x"', b"", b"{"):
-        assert httpx.post(url, content=body, headers=developer).status_code == 400
+        assert plain_http.post(url, content=body, headers=developer).status_code == 400
     assert log_in(sandbox.info, remember=True).status_code == 201
     login = {"username": sandbox.username, "password": sandbox.password, "domain": sandbox.domain}
-    assert httpx.post(url, json=login, headers={"user-id": sandbox.user_id}).status_code == 401
+    assert plain_http.post(url, json=login, headers={"user-id": sandbox.user_id}).status_code == 401
     assert [ask(sandbox.info, token_of(sandbox.info), path) for path in ("/v2/token", "/v2/token/x")] == [405, 405]
 
 
@@ -121,7 +122,7 @@ def test_revocation(sandbox: Sandbox, shop: Shop, neighbor: Shop) -> None:
     assert ask(sandbox.info, other, f"/v2/contacts/{theirs['id']}") == 404
     headers = {"developer-id": sandbox.developer_id, "access-token": own}
     url = f"{sandbox.base_url}/v2/token/{own}"
-    assert [httpx.delete(url, headers=headers).status_code for _ in range(2)] == [204, 401]
+    assert [plain_http.delete(url, headers=headers).status_code for _ in range(2)] == [204, 401]
     sandbox.advance(15 * MINUTES)
     assert shop.http.delete(f"/v2/token/{late}").status_code == 404
 
@@ -132,7 +133,7 @@ def test_restart(tmp_path: Path) -> None:
     with Sandbox(data=path) as sandbox:
         kept, revoked = token_of(sandbox.info), token_of(sandbox.info)
         headers = {"developer-id": sandbox.developer_id, "access-token": revoked}
-        httpx.delete(f"{sandbox.base_url}/v2/token/{revoked}", headers=headers)
+        plain_http.delete(f"{sandbox.base_url}/v2/token/{revoked}", headers=headers)
     with Sandbox(data=path) as sandbox:
         assert (ask(sandbox.info, kept), ask(sandbox.info, revoked)) == (200, 401)
     with closing(sqlite3.connect(path)) as sql:

@@ -9,6 +9,7 @@ import httpx
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.http.request_log import LoggedRequest
+from tests.support import plain_http
 
 from .conftest import Errors, Eventually, OpenShop, Record, Shop
 
@@ -30,7 +31,7 @@ def branch(shop: Shop) -> Record:
 def log_in(shop: Shop, username: str, password: str) -> httpx.Response:
     login = {"username": username, "password": password, "domain": shop.info.domain}
     headers = {"developer-id": shop.info.developer_id}
-    return httpx.post(f"{shop.info.base_url}/v2/token", json=login, headers=headers)
+    return plain_http.post(f"{shop.info.base_url}/v2/token", json=login, headers=headers)
 
 
 def ids(shop: Shop, plural: str) -> list[str]:
@@ -100,14 +101,14 @@ def test_new_user(sandbox: Sandbox, shop: Shop) -> None:
     token = log_in(shop, "ada", PASSWORD).json()["token"]
     assert (token["id"], token["primary_location_id"]) == (user["id"], shop.info.location_id)
     headers = {"developer-id": shop.info.developer_id, "access-token": token["token"]}
-    with httpx.Client(base_url=shop.info.base_url, headers=headers) as http:
+    with plain_http.open_client(base_url=shop.info.base_url, headers=headers) as http:
         refused = http.get("/v2/contacts")
         assert (refused.status_code, refused.json()["message"]) == (403, "The user has no rights before it has a role.")
         assert http.delete(f"/v2/token/{token['token']}").status_code == 204
     made(shop, "authroleuser", user_id=user["id"], auth_role_id=1)
     digest = hmac.new(key.encode(), f"{user['id']}{now}".encode(), hashlib.sha256).hexdigest()
     signed = {"developer-id": shop.info.developer_id, "user-id": user["id"], "timestamp": now, "hash-key": digest}
-    assert httpx.get(f"{shop.info.base_url}/v2/transactions", params=signed).status_code == 200
+    assert plain_http.get(f"{shop.info.base_url}/v2/transactions", params=signed).status_code == 200
 
 
 def test_logged_secrets(open_shop: OpenShop, errors: Errors, eventually: Eventually) -> None:
