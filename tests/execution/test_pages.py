@@ -362,10 +362,11 @@ async def test_a_limit_is_a_whole_number(limit: Any) -> None:
         ({"filters": {"city": "x"}, "extra_filters": {"city": "y"}}, "city: is in both"),
         ({"extra_filters": {"page": 2}}, "page: cannot be used as a filter"),
         ({"extra_filters": "x"}, "extra_filters: must be a mapping"),
+        ({"page_size": 5001}, "page_size: must be a whole number from 1 to 5000"),
     ],
 )
-async def test_misspelled_name(arguments: dict[str, Any], problem: str) -> None:
-    """A misspelled name is reported with a similar field, before anything is sent."""
+async def test_wrong_arguments(arguments: dict[str, Any], problem: str) -> None:
+    """Wrong arguments are reported before anything is sent, a misspelled name with a similar field."""
     async with Script().gateway() as gateway:
         with pytest.raises(InvalidRequestError, match=problem):
             gateway.contacts.list(**arguments)

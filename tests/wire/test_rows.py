@@ -172,6 +172,24 @@ def test_remaining_model() -> None:
     assert {kind for kind in models if readers._object_reader(kind) is None} == {PostbackConfig}
 
 
+def test_usual_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a single record by generated code, also with an unknown field."""
+    monkeypatch.setattr(readers, "structure_by_rules", None)
+    assert structure(Transaction, {"id": "t", "tax": "1.10", "note": 1}).extra == {"note": 1}
+
+
+def test_special_constructors() -> None:
+    """A class whose constructor does more than set fields is left to the rules."""
+
+    @attrs.frozen(kw_only=True)
+    class Checked(Contact):
+        def __attrs_post_init__(self) -> None:
+            raise AssertionError
+
+    with pytest.raises(TypeError, match="Checked: its constructor does more"):
+        readers.compile_object_reader(Checked)
+
+
 def test_usual_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the rows of a large list by generated code, also with unknown fields, numbers in texts and null."""
     rows = [
