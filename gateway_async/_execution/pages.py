@@ -202,9 +202,9 @@ class _Records(Generic[T]):
 
     async def _after_ready(self) -> T:
         """The record after those that need no checkpoint."""
+        await anyio.lowlevel.checkpoint()  # before a record is taken, which a cancelled wait would lose
         self._ready = islice(self._records, _CHECKPOINT_EVERY)
         for record in self._ready:
-            await anyio.lowlevel.checkpoint()
             return record
         self._records = iter((await anext(self._pages)).records)
         self._ready = islice(self._records, _CHECKPOINT_EVERY)
