@@ -191,7 +191,7 @@ class PageStream(Generic[T]):
         if not await self._is_next(window, page, ids, known):
             self._go_back(page)
             return ()
-        new_records = self._new_records(page.records, ids, known)
+        new_records = self._new_records(window, page.records, ids, known)
         is_beginning = window.start == 0 and bool(new_records) and not self._recent.has_forgotten
         self._recent.remember(
             ids, others_are_gone=is_beginning and reading.has_fixed_order, may_forget=window.end >= self._reread_until
@@ -219,12 +219,14 @@ class PageStream(Generic[T]):
             return False
         before = await self._lookahead.read_alone(PageWindow(window.number - 1, window.size))
         ids_before = set(_ids(before))
-        return self._recent.among(ids_before) == ids_before and (
+        return self._recent.among(ids_before) == ids_before - {None} and (
             bool(ids_before) or before.total_count == page.total_count is not None
         )
 
-    def _new_records(self, records: tuple[T, ...], ids: Sequence[Any], known: set[Any]) -> tuple[T, ...]:
-        """The records of a page that were not yielded before.
+    def _new_records(
+        self, window: PageWindow, records: tuple[T, ...], ids: Sequence[Any], known: set[Any]
+    ) -> tuple[T, ...]:
+        """The records of a page that were not yielded before; the position of one without an id decides.
 
         If ids were forgotten, an unknown record before all known ones may have been yielded long ago.
         """
@@ -232,12 +234,12 @@ class PageStream(Generic[T]):
         if known and self._recent.has_forgotten:
             begin = next(index for index, its_id in enumerate(ids) if its_id in known)
         new_or_known = zip(records[begin:], ids[begin:], strict=True)
-        if len(set(ids)) == len(ids):  # which is almost always so
+        if len(set(ids) - {None}) == len(ids):  # which is almost always so
             return tuple([record for record, its_id in new_or_known if its_id not in known])
         seen = known.copy()
         new_records: list[T] = []
-        for record, its_id in new_or_known:
-            if its_id is None or its_id not in seen:
+        for position, (record, its_id) in enumerate(new_or_known, window.start + begin):
+            if position >= self._position if its_id is None else its_id not in seen:
                 seen.add(its_id)
                 new_records.append(record)
         return tuple(new_records)

@@ -75,10 +75,8 @@ class ChangingList(httpx.AsyncBaseTransport):
             self.changes.pop(0)(self)
         count = before if self.counts_first else len(self.ids)
         size = self.fixed_size or min(wanted, self.largest)
-        rows = [
-            {"id": None if each == "null" else each, "last_name": each}
-            for each in self.ids[(number - 1) * size : number * size]
-        ]
+        shown = self.ids[(number - 1) * size : number * size]
+        rows = [{"id": None if each == "null" else each, "last_name": each} for each in shown]
         pagination = {"totalCount": count, "pageCount": ceil(count / size), "currentPage": number - 1, "perPage": size}
         body: dict[str, Any] = {"contacts": rows} | ({"meta": {"pagination": pagination}} if self.has_meta else {})
         return httpx.Response(200, json=body)

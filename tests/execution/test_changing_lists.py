@@ -294,22 +294,28 @@ async def test_missing_page_sizes(meta: bool) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("its_id", ["null", ""])
 async def test_missing_ids(size: int, its_id: str) -> None:
-    """Pages do not overlap, because such records cannot be recognized."""
-    server = ChangingList([its_id] * 7)
-    async with server.gateway() as gateway:
-        things = gateway.resource("contacts", name="contact").list(page_size=size)
-        assert len([thing async for thing in things]) == 7
+    """Pages do not overlap, because such records cannot be recognized: all of a list, or the one at any place."""
+    for ids in ([its_id] * 7, *([*names(place), its_id, *names(9)[place + 1 :]] for place in range(9))):
+        async with ChangingList(ids).gateway() as gateway:
+            things = gateway.resource("contacts", name="contact").list(page_size=size)
+            assert [thing.id or its_id async for thing in things] == ids
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("page_size", [2, 700])
 async def test_cancelled_waits(page_size: int) -> None:
     """A program that waited for too short a time can ask for the next record again."""
-    async with ChangingList(names(600)).gateway() as gateway:
-        records = aiter(gateway.contacts.list(page_size=page_size))
-        seen: list[str] = []
+
+    async def cancel(scope: anyio.CancelScope, rounds: int) -> None:
+        for _ in range(rounds):
+            await anyio.lowlevel.checkpoint()
+        scope.cancel()
+
+    async with ChangingList(names(600)).gateway() as gateway, anyio.create_task_group() as tasks:
+        records, seen = aiter(gateway.contacts.list(page_size=page_size)), list[str]()
         while len(seen) < 600:
-            with anyio.move_on_after(0):
+            with anyio.move_on_after(len(seen) % 50) as scope:  # 0: at once
+                tasks.start_soon(cancel, scope, len(seen) // 2 % 20)
                 seen.append((await anext(records)).id)
                 continue
             seen.append((await anext(records)).id)
