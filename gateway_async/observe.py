@@ -192,7 +192,7 @@ class OutcomeLookedUp(_CallEvent):
     Attributes:
         outcome: what the lookup found.
         error: why the outcome is unknown; None for a known one.
-        cancelled: whether the task was cancelled before the lookup. Then only this event reports the outcome.
+        cancelled: whether the task was cancelled. Then only this event reports the outcome.
     """
 
     outcome: LookupOutcome

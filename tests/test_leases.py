@@ -30,7 +30,8 @@ from gateway_async.observe import Event, LeaseRenewalFailed, TerminalProgress, T
 from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import facts_of, sell_at_terminal
 from tests.support.processes import Process, start_function, start_python
-from tests.support.sales import manual_sandbox, sale_at
+from tests.support.sales import sale_at
+from tests.support.sandboxes import manual_sandbox
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import PATIENCE, until
 

@@ -62,7 +62,7 @@ def _json_fields(columns: str) -> str:
 
 
 def to_sqlite(value: Any) -> Any:
-    """Convert a value of a statement: lists to JSON, and times to seconds."""
+    """Convert a value of a statement: lists to JSON, times to seconds, and NUL to "?"."""
     match value:
         case list():
             text = _to_json(value)

@@ -27,7 +27,7 @@ from gateway_async.postbacks import PostbackReceiver, PostbackRefusedError, Sqli
 from gateway_async.resources import RESOURCES
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import leaks, reachable, token_of
-from tests.support.sales import quick_sandbox
+from tests.support.sandboxes import quick_sandbox
 
 CARD = "5454545454545454"
 TRACK = ";4012888888881881=30121010000012345678?"

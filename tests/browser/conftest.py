@@ -10,7 +10,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from gateway_async import AsyncGateway
 from gateway_async.sandbox import Sandbox
 from tests.support.browser import CHROMIUM, Visitor
-from tests.support.sales import manual_sandbox
+from tests.support.sandboxes import manual_sandbox
 
 MILLISECONDS = 60_000  # to wait for what a page shows; a busy machine needs more than Playwright's 5 seconds
 expect.set_options(timeout=MILLISECONDS)

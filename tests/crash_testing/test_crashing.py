@@ -23,7 +23,7 @@ from gateway_async.crash_testing import CrashReport, cancel_everywhere, kill_eve
 from gateway_async.crash_testing.run import Prepare, Scenario
 from gateway_async.sandbox import Sandbox
 from tests.support.ledgers import ask_postgres
-from tests.support.sales import quick_sandbox
+from tests.support.sandboxes import quick_sandbox
 from tests.support.servers import postgres_only
 
 from . import scenarios

@@ -18,7 +18,7 @@ from gateway_async._execution.recorder import RECORDING_SECONDS
 from gateway_async._execution.state import LOOKUP_SECONDS
 from gateway_async.sandbox import Sandbox
 from tests.docs.documents import ROOT, read
-from tests.support.sales import manual_sandbox
+from tests.support.sandboxes import manual_sandbox
 from tests.support.servers import REDIS, redis_only
 from tests.support.waiting import PATIENCE, until
 

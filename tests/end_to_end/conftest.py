@@ -2,6 +2,6 @@
 
 import pytest
 
-from tests.support.sales import manual_sandbox
+from tests.support.sandboxes import manual_sandbox
 
 sandbox_by_hand = pytest.fixture(manual_sandbox)

@@ -10,7 +10,7 @@ from gateway_async import AsyncGateway, GatewayError, OutcomeUnknownError
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.simulators.faults import FaultName
 from tests.support.sales import sale, sale_at
-from tests.support.sandbox_process import SandboxProcess, sandbox_process
+from tests.support.sandboxes import SandboxProcess, sandbox_process
 
 # In real time, so on one event loop; tests with a clock of their own run on both.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]

@@ -17,7 +17,7 @@ import pytest
 
 from gateway_async.sandbox import Sandbox, SandboxInfo
 from tests.support import plain_http
-from tests.support.sales import manual_sandbox, quick_sandbox
+from tests.support.sandboxes import manual_sandbox, quick_sandbox
 from tests.support.waiting import PATIENCE
 
 from .receiver import Receiver, configured

@@ -9,8 +9,8 @@ import pytest
 
 from gateway_async.sandbox import Sandbox
 from gateway_async.sandbox.schema import FILE_CONTENT, STORED
-from tests.support import plain_http
 from tests.support.leaks import shown_in
+from tests.support.plain_http import open_client, read_token
 
 from .conftest import VISA, Configure, OpenShop, Record, Shop
 
@@ -31,7 +31,7 @@ def open_page(browser: httpx.Client, path: str, status: int = 200) -> str:
 
 
 def press(browser: httpx.Client, batch: str, step: str, **fields: str) -> httpx.Response:
-    form = {"csrf_token": plain_http.read_token(open_page(browser, "/batches")), "step": step}
+    form = {"csrf_token": read_token(open_page(browser, "/batches")), "step": step}
     return browser.post(f"/batches/{batch}", data=form | fields)
 
 
@@ -246,10 +246,7 @@ def test_sums(sandbox: Sandbox, shop: Shop, browser: httpx.Client, configure: Co
 
 def test_currency(open_shop: OpenShop) -> None:
     """Each page that shows an amount shows the currency of the sandbox."""
-    with (
-        Sandbox(currency="EUR", terminal_delay=0.0) as sandbox,
-        plain_http.open_client(base_url=sandbox.base_url) as browser,
-    ):
+    with Sandbox(currency="EUR", terminal_delay=0.0) as sandbox, open_client(base_url=sandbox.base_url) as browser:
         shop = open_shop(sandbox.info)
         sale, link = created(shop.pay("12.50")), created(shop.paylink(12.5))
         shop.at_terminal("12.50")
@@ -326,7 +323,7 @@ def read_fields(page: str, control: str) -> dict[str, str]:
 
 def run(browser: httpx.Client, path: str, control: str, **fields: str) -> httpx.Response:
     """Submit the form of a control on the page of a record."""
-    form = {"csrf_token": plain_http.read_token(open_page(browser, path)), "control": control}
+    form = {"csrf_token": read_token(open_page(browser, path)), "control": control}
     return browser.post(path, data=form | fields)
 
 

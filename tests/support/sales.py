@@ -1,27 +1,13 @@
-"""Sales, cards and plans that tests send to sandboxes, and a sandbox whose terminals wait for a person."""
+"""Sales, cards and plans that tests send to sandboxes."""
 
-from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 from gateway_async import CardVaultCreate, IntervalType, RecurringCreate, RouterTransactionCreate, TransactionCreate
-from gateway_async.sandbox import Sandbox
 
 CARD: Final[dict[str, Any]] = {"account_number": "4111111111111111", "exp_date": "1230"}
 NEW_CARD: Final = CardVaultCreate(**CARD)
-
-
-def manual_sandbox() -> Iterator[Sandbox]:
-    """A sandbox in which a person presses the keys of the terminals, for fixtures."""
-    with Sandbox(terminals="manual") as sandbox:
-        yield sandbox
-
-
-def quick_sandbox() -> Iterator[Sandbox]:
-    """A sandbox whose terminals present cards without delay, for fixtures."""
-    with Sandbox(terminal_delay=0.0) as sandbox:
-        yield sandbox
 
 
 def sale(

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from gateway_async.telemetry import OpenTelemetryObserver
-from tests.support.sales import manual_sandbox
+from tests.support.sandboxes import manual_sandbox
 
 
 @attrs.frozen

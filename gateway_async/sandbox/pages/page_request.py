@@ -25,7 +25,7 @@ class PageRequest:
     Attributes:
         error_template: The template that shows what is wrong with the request.
         form: The fields of the submitted form; empty for a GET.
-        problem: Why the form was refused; "" if it was not. The page is then shown again, with a 422.
+        problem: Why the form was refused, which makes the status of its page 422; "" if it was not.
     """
 
     gateway: Gateway

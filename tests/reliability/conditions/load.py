@@ -15,7 +15,7 @@ import attrs
 from gateway_async import AsyncGateway, CardVaultCreate, GatewayError, OutcomeUnknownError
 from tests.reliability.condition import Condition, Result, add_up
 from tests.support.sales import CARD
-from tests.support.sandbox_process import SandboxProcess, resident_kib, sandbox_process
+from tests.support.sandboxes import SandboxProcess, resident_kib, sandbox_process
 
 _PAIRS: Final = 2
 """Pairs of a client and a sandbox, each in two processes."""

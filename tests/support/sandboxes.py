@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own."""
+"""Sandboxes for tests: in the same process, or in one of their own."""
 
 import os
 import signal
@@ -10,9 +10,22 @@ from typing import Any
 import attrs
 
 from gateway_async import AsyncGateway
+from gateway_async.sandbox import Sandbox
 from tests.support.killed_programs import gateway_of
 from tests.support.processes import Process, start
 from tests.support.waiting import PATIENCE
+
+
+def manual_sandbox() -> Iterator[Sandbox]:
+    """A sandbox in which a person presses the keys of the terminals, for fixtures."""
+    with Sandbox(terminals="manual") as sandbox:
+        yield sandbox
+
+
+def quick_sandbox() -> Iterator[Sandbox]:
+    """A sandbox whose terminals present cards without delay, for fixtures."""
+    with Sandbox(terminal_delay=0.0) as sandbox:
+        yield sandbox
 
 
 @attrs.frozen
