@@ -31,7 +31,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "files of the core": Limit(85, 85),
     "lines of the package": Limit(56_986, 50_000),
     "files of the package": Limit(335, 340),
-    "lines of the tests": Limit(70_220, 55_000),
+    "lines of the tests": Limit(70_230, 55_000),
     "files of the tests": Limit(385, 400),
     "imports in functions": Limit(MOST, 30),
     "names with two meanings": Limit(0, 0),

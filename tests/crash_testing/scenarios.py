@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gateway_async import AsyncGateway, OutcomeUnknownError, PostgresLedger, RouterAccountVaultCreate, Transaction
 from tests.support import sales
+from tests.support.ledgers import ask_postgres, disconnect
 from tests.support.servers import POSTGRES
 
 
@@ -62,8 +63,11 @@ async def breaks(gateway: AsyncGateway) -> None:
 
 
 def postgres_ledger(path: Path) -> PostgresLedger:
-    """Make a ledger in the schema that the environment names."""
-    return PostgresLedger(POSTGRES, table=f"{os.environ['LEDGER_SCHEMA']}.{path.parent.name}_{path.stem}")
+    """Make a ledger in the schema that the environment names, when a killed process has no connection to it."""
+    table = f"{os.environ['LEDGER_SCHEMA']}.{path.parent.name}_{path.stem}"
+    if ask_postgres(f"SELECT to_regclass('{table}')")[0][0]:
+        disconnect(table)
+    return PostgresLedger(POSTGRES, table=table)
 
 
 SCENARIOS = (sale, router_sale, store, router_store, settle, void, capture)

@@ -51,7 +51,7 @@ async def test_stop(server: str, box: Sandbox, environment: dict[str, str], tmp_
     """With the grace of the document, the customer pays after SIGTERM, the till gets the response, the status is 0."""
     async with serving(server, tmp_path, environment) as (service, till):
         sale = sell(till, box)
-        await box.await_call()
+        await box.await_call(timeout=PATIENCE)
         await service.until_stopping()
         box.present()
         assert (await sale).json() == {"sale": "1001", "status": "approved"}
@@ -65,7 +65,7 @@ async def test_short_grace(server: str, box: Sandbox, environment: dict[str, str
     """With a grace of one second, the server ends before the customer pays; the next `recover()` finds the payment."""
     async with serving(server, tmp_path, environment, grace=1) as (service, till):
         sale = sell(till, box)
-        await box.await_call()
+        await box.await_call(timeout=PATIENCE)
         await service.until_stopping()
         assert await service.exit_status() == 0
         (failure,) = await asyncio.gather(sale, return_exceptions=True)
@@ -84,7 +84,7 @@ async def test_killed_worker(server: str, box: Sandbox, environment: dict[str, s
     async with serving(server, tmp_path, environment) as (service, till):
         worker = (await till.get("/live")).json()["worker"]
         sale = sell(till, box)
-        await box.await_call()
+        await box.await_call(timeout=PATIENCE)
         os.kill(worker, signal.SIGKILL)
         with pytest.raises(httpx.TransportError):
             await sale
@@ -114,13 +114,13 @@ async def test_two_workers_use_a_terminal_one_after_the_other(
             )
             tills[(await other.get("/live")).json()["worker"]] = other
         first, second = (sell(each, box, name) for each, name in zip(tills.values(), ("1001", "1002"), strict=True))
-        shown = (await box.await_call())["api_id"]
+        shown = (await box.await_call(timeout=PATIENCE))["api_id"]
         with redis.Redis.from_url(REDIS) as store:
             await until(lambda: store.zcard(f"gateway_async:{{{box.terminal_id}}}:queue"))
         assert [len(each["waiting"]) for each in box.terminals()] == [1]
         box.present()
         assert (await (first if shown == "1001" else second)).status_code == 200
-        await box.await_call()
+        await box.await_call(timeout=PATIENCE)
         box.present()
         assert (await first).json()["status"] == (await second).json()["status"] == "approved"
     assert charged(box) == {"1001": 1, "1002": 1}
