@@ -141,7 +141,7 @@ def check_form_url(
         now: Unix seconds; this machine's clock by default.
 
     Raises:
-        InvalidRequestError: the URL is not a form's, or its signature is wrong or too old; `.problems` says why.
+        InvalidRequestError: the key is empty, or the URL's form, signature or age is wrong; `.problems` says why.
     """
     user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
     check_numbers(max_age=max_age)
