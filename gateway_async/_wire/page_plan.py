@@ -88,12 +88,12 @@ class PagePlan:
         return raw.row_count < window.size and (raw.is_last or raw.page_count is None)
 
     def _has_requested_size(self, window: PageWindow, raw: RawPage[Any]) -> bool:
-        """Whether a response may have the requested page size."""
+        """Whether a response may have the requested page size; records may be removed after they were counted."""
         size = raw.page_size or window.size
         if window.number == 1 and raw.is_last and raw.row_count < min(size, window.size):
             return True  # the whole list, whatever the sizes are
-        is_short_end = raw.is_last or (raw.page_count is None and not self._is_trial(window))
-        return size == window.size and (raw.row_count == size or (raw.row_count < size and is_short_end))
+        is_short = raw.is_last or (not self._is_trial(window) and (raw.page_count is None or raw.page_size is not None))
+        return size == window.size and (raw.row_count == size or (raw.row_count < size and is_short))
 
     def _is_trial(self, window: PageWindow) -> bool:
         """Whether the gateway's maximum may be smaller than a window."""

@@ -364,6 +364,7 @@ FULL = ((1, 50), 50, {"perPage": 50})
         ([((1, 50), 1, {"perPage": 1})], (1, 1), 1, True),
         ([FULL, ((2, 49), 20, {"perPage": 20})], (2, 20), 20, False),  # no maximum: a page was larger
         ([FULL, ((2, 49), 20, {})], (2, 50), 50, False),
+        ([FULL, ((2, 49), 48, {"perPage": 49})], (2, 49), 50, True),  # a record was removed after the count
         ([((1, 50), 60, {})], (1, 60), 60, False),
         ([((1, 50), 30, {"perPage": 50})], (1, 50), 50, False),
         ([((1, 50), 0, {})], (1, 50), 50, False),
