@@ -53,7 +53,7 @@ async def _respond_slowly(wire: Wire, record: bytes) -> None:
     """Send one byte after the other, for longer than the deadline of the call."""
     for byte in b"%bContent-Length: %d\r\n\r\n%b" % (_JSON, len(record), record):
         await wire.send(bytes([byte]))
-        await anyio.sleep(0.01)
+        await anyio.sleep(0.05)
 
 
 async def _send_bomb(wire: Wire, record: bytes) -> None:
@@ -195,10 +195,10 @@ HOSTILE_CONDITIONS: Final = (
     ),
     _condition(
         "drip",
-        "a byte every 10 ms",
+        "a byte every 50 ms",
         _respond_slowly,
         short=50,
-        timeout=1.0,
+        timeout=5.0,
         at_once=50,
         protections={"total-deadline": protections.total_deadline},
     ),
@@ -207,7 +207,7 @@ HOSTILE_CONDITIONS: Final = (
         "responses to other requests, of other servers, or of broken ones",
         _send_foreign_response,
         short=40,
-        timeout=1.0,
+        timeout=10.0,
         at_once=50,
         protections={"response-matching": protections.check_of_responses},
     ),
