@@ -5,6 +5,7 @@ test's process, like any that it starts itself, and ends like every Python: with
 its exit status. A shell of a test starts programs too: by a command (`forked_command.py`) that stands for the program.
 """
 
+import atexit
 import ctypes
 import gc
 import json
@@ -77,6 +78,7 @@ class ForkServer:
                 command, env=self._environment, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
             )
         process.returncode = 0  # it ends after this process, which cannot wait for it
+        atexit.register(ours.close)
         return ours
 
 
