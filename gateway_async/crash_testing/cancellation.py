@@ -20,8 +20,6 @@ from gateway_async.crash_testing.run import MakeLedger, Prepare, Scenario, Scena
 from gateway_async.errors import GatewayError
 from gateway_async.sandbox import Sandbox
 
-__all__ = ["cancel_everywhere"]
-
 _SCOPE: Final = "a cancel scope"
 _TASK: Final = "task.cancel()"
 

@@ -15,8 +15,6 @@ from gateway_async._text import pluralize
 from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 
-__all__ = ["Effect", "broken_rules", "count_effects", "effects_of"]
-
 RawList = Mapping[str, Any]
 
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})

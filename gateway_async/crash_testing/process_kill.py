@@ -20,8 +20,6 @@ from gateway_async.crash_testing.report import Crash, CrashReport
 from gateway_async.crash_testing.run import MakeLedger, Prepare, Scenario, ScenarioRun
 from gateway_async.sandbox import Sandbox
 
-__all__ = ["kill_everywhere"]
-
 _MAX_LINE_BYTES: Final = 100
 _AHEAD: Final = 1
 """How many processes are started ahead, to import their modules while the current one runs."""

@@ -16,8 +16,6 @@ from gateway_async.crash_testing.report import CallOutcome
 from gateway_async.ledger.protocol import Intent, Ledger
 from gateway_async.ledger.store import PostgresLedger
 
-__all__ = ["RecordingLedger", "RecoveryLedger", "read_recording"]
-
 _LONGEST_RUN: Final = timedelta(days=1)
 
 

@@ -7,8 +7,6 @@ import attrs
 
 from gateway_async._text import pluralize
 
-__all__ = ["CallOutcome", "Crash", "CrashReport"]
-
 _SHOWN: Final = 10
 """How many broken rules a report prints."""
 

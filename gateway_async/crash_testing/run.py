@@ -15,8 +15,6 @@ from gateway_async.crash_testing.report import Crash, CrashReport
 from gateway_async.ledger.protocol import Ledger
 from gateway_async.sandbox import Sandbox
 
-__all__ = ["CrashTest", "MakeLedger", "Prepare", "Scenario", "ScenarioRun"]
-
 _TERMINAL_SECONDS: Final = 300.0
 """Seconds after which a call that waits at a terminal of the sandbox ends by itself."""
 

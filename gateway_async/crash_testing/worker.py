@@ -21,8 +21,6 @@ from gateway_async import AsyncGateway, GatewayError, UserApiKey
 from gateway_async.crash_testing.recording_ledger import RecordingLedger
 from gateway_async.crash_testing.run import Scenario
 
-__all__ = ["load", "main"]
-
 
 def load(source: str, module: str, name: str) -> Any:
     """Load a function of a module.

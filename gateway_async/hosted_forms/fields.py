@@ -14,18 +14,6 @@ from gateway_async._wire.json_text import is_text, is_utf8
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import InvalidRequestError
 
-__all__ = [
-    "address_problems",
-    "field_problems",
-    "flag_problem",
-    "single_params",
-    "split_url",
-    "text_problems",
-    "value_problems",
-    "write_field",
-]
-
-
 # --- address and parameters
 
 

@@ -29,8 +29,6 @@ from gateway_async.hosted_forms.fields import (
     write_field,
 )
 
-__all__ = ["HostedPage", "hosted_page_url", "read_hosted_page_url"]
-
 _PATH: Final = "/hostedpaymentpage"
 
 

@@ -32,8 +32,6 @@ from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["SignedForm", "accountform_url", "check_form_url", "compare_form_result", "payform_url"]
-
 _WRAPPERS: Final[Mapping[str, str]] = {"payform": "transaction", "accountform": "accountvault"}
 """Form → the JSON key of its fields."""
 

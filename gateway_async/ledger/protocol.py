@@ -13,8 +13,6 @@ import attrs
 
 from gateway_async.errors import GatewayError
 
-__all__ = ["DONE", "Intent", "Ledger", "ReadableLedger", "Recovered", "StoredIntent"]
-
 
 class _Completed:
     """An awaitable that completes immediately."""

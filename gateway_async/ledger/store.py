@@ -24,8 +24,6 @@ from gateway_async.errors import InvalidRequestError, LedgerError
 from gateway_async.ledger import _operations as operations
 from gateway_async.ledger.protocol import DONE, Intent, StoredIntent
 
-__all__ = ["PostgresLedger", "SqliteLedger"]
-
 _PAGE: Final = 1000
 """Intents that `entries` reads at once, because payments wait meanwhile."""
 

@@ -36,20 +36,6 @@ from gateway_async.models.request import (
     Unset,
 )
 
-__all__ = [
-    "AccountVault",
-    "AccountVaultUpdate",
-    "AchVaultCreate",
-    "BinInfo",
-    "CardVaultCreate",
-    "RouterAccountVaultCreate",
-    "SwipedVaultCreate",
-    "TicketVaultCreate",
-    "TransactionVaultCreate",
-    "VaultCopyCreate",
-    "VaultCreate",
-]
-
 Title = Annotated[str, Length(1, 64)]
 VaultApiId = Annotated[str, Length(0, 36), Pattern(r"\S*", "must contain no spaces")]
 Street = Annotated[str, Length(1, 32)]

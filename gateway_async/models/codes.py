@@ -10,33 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
-__all__ = [
-    "AccountType",
-    "AchSecCode",
-    "BatchStatus",
-    "DeliveryMethod",
-    "EncryptedFormat",
-    "EntryMode",
-    "IntervalType",
-    "NoteResource",
-    "OpenInt",
-    "OpenStr",
-    "PaylinkAction",
-    "PaylinkStatus",
-    "PaymentMethod",
-    "PaymentStatus",
-    "PostbackResource",
-    "PostbackType",
-    "QuickInvoiceStatus",
-    "ReasonCode",
-    "RecurringStatus",
-    "RecurringType",
-    "TransactionAction",
-    "TransactionSource",
-    "TransactionStatus",
-    "TransactionType",
-]
-
 
 class _OpenCode(enum.Enum):
     """A code that may be unknown to this version."""

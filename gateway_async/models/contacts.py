@@ -9,8 +9,6 @@ import attrs
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Cents, FieldRule, Length, LocationId, NotBoth, OwnApiId, Request, Unset
 
-__all__ = ["Contact", "ContactCreate", "ContactUpdate"]
-
 Name = Annotated[str, Length(1, 64)]
 Text = Annotated[str, Length(0, 250)]
 Street = Annotated[str, Length(0, 255)]

@@ -10,8 +10,6 @@ from gateway_async._secrets import mask_text
 from gateway_async.models.record import Record
 from gateway_async.models.request import Id, LocationId, Request
 
-__all__ = ["Attachment", "ProductFile", "ProductFileCreate", "QuickInvoiceFile"]
-
 
 @attrs.frozen(eq=False, repr=False)
 class Attachment:

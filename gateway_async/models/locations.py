@@ -13,8 +13,6 @@ from gateway_async._secrets import Secret
 from gateway_async.models.record import Record, lenient
 from gateway_async.models.terminals import Terminal
 
-__all__ = ["Location", "LocationInfo", "ProductTransaction"]
-
 
 @lenient
 @attrs.frozen(kw_only=True, eq=False, repr=False)

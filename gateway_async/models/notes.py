@@ -9,8 +9,6 @@ from gateway_async.models.codes import NoteResource
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Id, Length, Request, Unset
 
-__all__ = ["Note", "NoteCreate", "NoteUpdate"]
-
 NoteText = Annotated[str, Length(0, 16384)]
 VisibilityGroup = Annotated[str, Length(0, 36)]
 

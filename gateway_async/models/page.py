@@ -7,8 +7,6 @@ import attrs
 
 from gateway_async._text import pluralize
 
-__all__ = ["Page"]
-
 T = TypeVar("T")
 
 

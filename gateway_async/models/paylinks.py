@@ -24,8 +24,6 @@ from gateway_async.models.request import (
     Unset,
 )
 
-__all__ = ["Paylink", "PaylinkCreate", "PaylinkUpdate"]
-
 Phone = Annotated[str, Length(1, 10)]
 Email = Annotated[str, Length(5, 128)]
 Action = Annotated[Literal["sale", "auth-only", "authonly"] | PaylinkAction, Length(1, 10)]

@@ -10,8 +10,6 @@ from gateway_async.models.codes import PostbackResource
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, FieldRule, Id, LocationId, Request, RequiredWhen, Unset
 
-__all__ = ["PostbackConfig", "PostbackConfigCreate", "PostbackConfigUpdate"]
-
 ConfigResource = Literal["contact", "transaction", "transactionbatch", "accountvault"] | PostbackResource
 
 

@@ -10,8 +10,6 @@ from gateway_async._secrets import mask_text
 from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.record import Record
 
-__all__ = ["HandlerStatements", "Postback"]
-
 R = TypeVar("R", bound=Record | None, covariant=True)  # noqa: PLC0105  R for record
 
 

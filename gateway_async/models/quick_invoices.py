@@ -33,8 +33,6 @@ from gateway_async.models.request import (
 )
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["QuickInvoice", "QuickInvoiceCreate", "QuickInvoiceUpdate"]
-
 _CLOSED = frozenset({0, 2})
 
 Title = Annotated[str, Length(1, 64)]

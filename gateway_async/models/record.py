@@ -22,8 +22,6 @@ from gateway_async._secrets import (
     seal_fields,
 )
 
-__all__ = ["ApiId", "Record", "lenient"]
-
 R = TypeVar("R", bound="type[Record]")
 
 _GATEWAY_ID: Final = re.compile("(.*(?<!_api)_)?id")

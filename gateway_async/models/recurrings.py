@@ -26,8 +26,6 @@ from gateway_async.models.request import (
     Unset,
 )
 
-__all__ = ["Recurring", "RecurringCreate", "RecurringUpdate"]
-
 IntervalCode = Literal["d", "w", "m"] | IntervalType
 ThreeDigits = Annotated[int, Between(0, 999)]
 InstallmentCount = Annotated[int, Between(1, 999)]

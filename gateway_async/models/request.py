@@ -19,48 +19,6 @@ import attrs
 from gateway_async._secrets import AccountNumber, Secret, mask_text, repr_of, seal_fields
 from gateway_async.models.codes import AccountType, AchSecCode, PaymentMethod
 
-__all__ = [
-    "UNSET",
-    "Amount",
-    "AmountList",
-    "Amounts",
-    "AnyAccountType",
-    "ApiIdText",
-    "BankAccountType",
-    "Between",
-    "CardOrAccountNumber",
-    "Cents",
-    "Days",
-    "ExactlyOne",
-    "Expiry",
-    "FieldRule",
-    "FourDigits",
-    "HolderName",
-    "Id",
-    "ItemList",
-    "Items",
-    "Length",
-    "LicenseNumber",
-    "LicenseState",
-    "LocationId",
-    "NotBoth",
-    "NotWhen",
-    "OwnApiId",
-    "Pattern",
-    "PaymentMethodCode",
-    "Request",
-    "Required",
-    "RequiredWhen",
-    "RoutingNumber",
-    "SecCode",
-    "Sum",
-    "TagNames",
-    "Ticket",
-    "Together",
-    "TrackData",
-    "Unset",
-]
-
 
 class Unset(enum.Enum):
     """The type of `UNSET`: a field that an update does not change (None would be sent as null)."""

@@ -8,8 +8,6 @@ import attrs
 from gateway_async.models.record import Record
 from gateway_async.models.request import UNSET, Length, LocationId, Request, Unset
 
-__all__ = ["Tag", "TagCreate", "TagUpdate"]
-
 TagTitle = Annotated[str, Length(1, 64)]
 
 

@@ -12,8 +12,6 @@ import attrs
 
 from gateway_async.models.record import Record, lenient
 
-__all__ = ["Terminal"]
-
 
 @lenient
 @attrs.frozen(kw_only=True, eq=False, repr=False)

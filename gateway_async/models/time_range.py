@@ -7,8 +7,6 @@ import attrs
 
 from gateway_async.errors import InvalidRequestError
 
-__all__ = ["TimeRange"]
-
 
 @attrs.frozen
 class TimeRange:

@@ -7,8 +7,6 @@ import attrs
 from gateway_async._secrets import Secret
 from gateway_async.models.record import Record
 
-__all__ = ["Token"]
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Token(Record):

@@ -9,8 +9,6 @@ import attrs
 from gateway_async.models.codes import BatchStatus
 from gateway_async.models.record import Record
 
-__all__ = ["TransactionBatch"]
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class TransactionBatch(Record):

@@ -54,13 +54,6 @@ from gateway_async.models.request import (
     Unset,
 )
 
-__all__ = [
-    "RouterTransactionCreate",
-    "Transaction",
-    "TransactionCreate",
-    "TransactionUpdate",
-]
-
 Cvv = Annotated[Secret, Pattern("[0-9]{3,4}", "must be three or four digits")]
 Text = Annotated[str, Length(0, 250)]
 Description = Annotated[str, Length(0, 64)]

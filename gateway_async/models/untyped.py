@@ -6,8 +6,6 @@ import attrs
 
 from gateway_async.models.record import Record
 
-__all__ = ["UntypedRecord"]
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class UntypedRecord(Record):

@@ -9,8 +9,6 @@ import attrs
 from gateway_async._secrets import Secret
 from gateway_async.models.record import Record, lenient
 
-__all__ = ["User"]
-
 
 @lenient
 @attrs.frozen(kw_only=True, eq=False, repr=False)

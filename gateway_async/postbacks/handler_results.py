@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 import attrs
 
-__all__ = ["HandlerResults"]
-
 
 @attrs.define(eq=False)
 class HandlerResults:

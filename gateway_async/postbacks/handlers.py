@@ -9,8 +9,6 @@ import attrs
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.postbacks import Postback
 
-__all__ = ["Handler", "Handlers"]
-
 Handler = Callable[[Postback[Any]], Awaitable[None]]
 
 

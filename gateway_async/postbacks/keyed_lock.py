@@ -7,8 +7,6 @@ from functools import partial
 import anyio
 import attrs
 
-__all__ = ["KeyedLock"]
-
 
 class KeyedLock:
     """Holds one lock for each key in use; unused locks are removed."""

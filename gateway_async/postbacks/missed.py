@@ -24,8 +24,6 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.record import Record
 from gateway_async.models.time_range import TimeRange
 
-__all__ = ["CatchUpResult", "GatewayLists", "catch_up", "raw_of"]
-
 Accept = Callable[[Postback[Any]], Awaitable[bool]]
 """Store or handle a postback, and return whether it was missed."""
 

@@ -72,8 +72,6 @@ from gateway_async.telemetry.health import InboxHealth, ReceiverHealth
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["PostbackReceiver"]
-
 _DEFAULT_MAX_BYTES: Final = 1_048_576
 _RESTART_SECONDS: Final = 10.0
 _UNAUTHENTICATED: Final = (401, 403, 405)

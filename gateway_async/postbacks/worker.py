@@ -26,8 +26,6 @@ from gateway_async.observe import logger
 from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Statement
 
-__all__ = ["Worker"]
-
 T = TypeVar("T")
 
 _FIRST_BACKOFF_SECONDS: Final = 1.0

@@ -19,8 +19,6 @@ from gateway_async.models.account_vaults import (
 from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
-__all__ = ["ACCOUNT_VAULT", "AccountVaults"]
-
 ACCOUNT_VAULT: Final = ResourceSpec(
     name="accountvault",
     plural="accountvaults",

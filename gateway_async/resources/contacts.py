@@ -9,8 +9,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.contacts import Contact, ContactCreate, ContactUpdate
 from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
-__all__ = ["CONTACT", "Contacts"]
-
 CONTACT: Final = ResourceSpec(
     name="contact",
     plural="contacts",

@@ -11,8 +11,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.locations import Location, LocationInfo
 from gateway_async.resources._resource import ListableResource
 
-__all__ = ["LOCATION", "LOCATION_INFO", "Locations"]
-
 LOCATION: Final = ResourceSpec(name="location", plural="locations", record=Location, api_id="location_api_id")
 LOCATION_INFO: Final = ResourceSpec(name="locationinfo", plural="locationinfos", record=LocationInfo)
 

@@ -7,8 +7,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.notes import Note, NoteCreate, NoteUpdate
 from gateway_async.resources._resource import DeletableResource, UpdatableResource
 
-__all__ = ["NOTE", "Notes"]
-
 NOTE: Final = ResourceSpec(name="note", plural="notes", record=Note, creates=(NoteCreate,), updates=(NoteUpdate,))
 
 

@@ -10,8 +10,6 @@ from gateway_async.models.paylinks import Paylink, PaylinkCreate, PaylinkUpdate
 from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource, UpdatableResource
 
-__all__ = ["PAYLINK", "Paylinks"]
-
 PAYLINK: Final = ResourceSpec(
     name="paylink",
     plural="paylinks",

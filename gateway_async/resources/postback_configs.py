@@ -11,8 +11,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.postback_configs import PostbackConfig, PostbackConfigCreate, PostbackConfigUpdate
 from gateway_async.resources._resource import WritableResource
 
-__all__ = ["POSTBACK_CONFIG", "PostbackConfigs"]
-
 T = TypeVar("T")
 
 POSTBACK_CONFIG: Final = ResourceSpec(

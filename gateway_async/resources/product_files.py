@@ -10,8 +10,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.files import ProductFile, ProductFileCreate
 from gateway_async.resources._resource import WritableResource
 
-__all__ = ["PRODUCT_FILE", "ProductFiles"]
-
 PRODUCT_FILE: Final = ResourceSpec(
     name="productfile", plural="productfiles", record=ProductFile, creates=(ProductFileCreate,)
 )

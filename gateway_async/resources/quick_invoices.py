@@ -43,8 +43,6 @@ from gateway_async.models.record import ApiId
 from gateway_async.resources._resource import CreatableResource, DeletableResource
 from gateway_async.resources.transactions import TRANSACTION
 
-__all__ = ["QUICK_INVOICE", "QuickInvoices"]
-
 QUICK_INVOICE: Final = ResourceSpec(
     name="quickinvoice",
     plural="quickinvoices",

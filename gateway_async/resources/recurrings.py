@@ -26,8 +26,6 @@ from gateway_async.models.recurrings import Recurring, RecurringCreate, Recurrin
 from gateway_async.resources._resource import DeletableResource, UpdatableResource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
-__all__ = ["RECURRING", "SCHEDULE_CHANGE", "Recurrings", "schedule_change"]
-
 RECURRING: Final = ResourceSpec(
     name="recurring",
     plural="recurrings",

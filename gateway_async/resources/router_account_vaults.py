@@ -12,8 +12,6 @@ from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import WritableResource
 from gateway_async.resources.account_vaults import ACCOUNT_VAULT
 
-__all__ = ["ROUTER_ACCOUNT_VAULT", "RouterAccountVaults"]
-
 ROUTER_ACCOUNT_VAULT: Final = ResourceSpec(
     name="routeraccountvault",
     plural="routeraccountvaults",

@@ -10,8 +10,6 @@ from gateway_async.observe import OnProgress
 from gateway_async.resources._resource import CreatableResource
 from gateway_async.resources.transactions import TRANSACTION
 
-__all__ = ["ROUTER_TRANSACTION", "RouterTransactions"]
-
 ROUTER_TRANSACTION: Final = ResourceSpec(
     name="routertransaction",
     plural="routertransactions",

@@ -7,8 +7,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.tags import Tag, TagCreate, TagUpdate
 from gateway_async.resources._resource import DeletableResource, UpdatableResource
 
-__all__ = ["TAG", "Tags"]
-
 TAG: Final = ResourceSpec(name="tag", plural="tags", record=Tag, creates=(TagCreate,), updates=(TagUpdate,))
 
 

@@ -6,8 +6,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.terminals import Terminal
 from gateway_async.resources._resource import ListableResource
 
-__all__ = ["TERMINAL", "Terminals"]
-
 TERMINAL: Final = ResourceSpec(name="terminal", plural="terminals", record=Terminal, api_id="terminal_api_id")
 
 

@@ -5,8 +5,6 @@ from gateway_async._wire.auth import log_in, revoke
 from gateway_async.models.tokens import Token
 from gateway_async.resources._resource import Resource
 
-__all__ = ["Tokens"]
-
 
 class Tokens(Resource):
     """Tokens of users (contract, *Token*)."""

@@ -7,8 +7,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.resources._resource import ListableResource, WritableResource
 
-__all__ = ["TRANSACTION_BATCH", "TransactionBatches"]
-
 TRANSACTION_BATCH: Final = ResourceSpec(
     name="transactionbatch",
     plural="transactionbatches",

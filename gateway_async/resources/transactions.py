@@ -18,8 +18,6 @@ from gateway_async.models.request import UNSET, Unset
 from gateway_async.models.transactions import Transaction, TransactionCreate, TransactionUpdate
 from gateway_async.resources._resource import CreatableResource, ListableResource
 
-__all__ = ["TRANSACTION", "Transactions"]
-
 TRANSACTION_BIN_INFO: Final = ResourceSpec(name="bininfo", plural="transactions", record=BinInfo)
 TRANSACTION: Final = ResourceSpec(
     name="transaction",

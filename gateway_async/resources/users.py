@@ -6,8 +6,6 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async.models.users import User
 from gateway_async.resources._resource import ListableResource
 
-__all__ = ["USER", "Users"]
-
 USER: Final = ResourceSpec(name="user", plural="users", record=User)
 
 

@@ -10,8 +10,6 @@ import attrs
 from gateway_async._text import describe_error
 from gateway_async.errors import AuthenticationError, GatewayError, PermissionDeniedError
 
-__all__ = ["Health", "InboxHealth", "PoolUse", "Readiness", "ReceiverHealth", "probe"]
-
 
 @attrs.frozen
 class PoolUse:

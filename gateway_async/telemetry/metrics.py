@@ -15,8 +15,6 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(missing_extra(missing.name, extra="otel", user="metrics"), name=missing.name) from None
 
-__all__ = ["MigrationMetrics", "ReceiverMetrics"]
-
 _SCOPE: Final = "gateway_async"
 
 _GAUGES: Final = {

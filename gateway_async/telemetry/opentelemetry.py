@@ -43,8 +43,6 @@ except ModuleNotFoundError as missing:
         missing_extra(missing.name, extra="otel", user="OpenTelemetryObserver"), name=missing.name
     ) from None
 
-__all__ = ["OpenTelemetryObserver", "trace_headers"]
-
 _SCOPE: Final = "gateway_async"
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300)
 """Boundaries of durations: the semantic conventions', and longer ones for terminals."""

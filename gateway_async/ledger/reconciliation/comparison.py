@@ -19,8 +19,6 @@ from gateway_async.ledger.reconciliation.result import Discrepancy, DiscrepancyK
 from gateway_async.models.codes import ReasonCode, TransactionSource, TransactionStatus, TransactionType
 from gateway_async.models.transactions import Transaction
 
-__all__ = ["GatewayPayment", "RecordedCall", "compare_payment", "discrepancy", "payment_of", "recorded_call"]
-
 _RESOURCES: Final = ("transactions", "router_transactions")
 _WITHOUT_MONEY: Final = frozenset({"avsonly", "settle", "edit"})
 """Actions of transactions that move no money of a payment."""

@@ -40,8 +40,6 @@ from gateway_async.models.transactions import Transaction
 from gateway_async.resources.transaction_batches import TransactionBatches
 from gateway_async.resources.transactions import Transactions
 
-__all__ = ["Period", "Reconciler"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

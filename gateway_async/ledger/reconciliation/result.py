@@ -12,8 +12,6 @@ from gateway_async.ledger.protocol import Intent
 from gateway_async.models.codes import TransactionStatus
 from gateway_async.models.transaction_batches import TransactionBatch
 
-__all__ = ["BatchTotals", "Discrepancy", "DiscrepancyKind", "PaymentTotals", "Reconciliation"]
-
 DiscrepancyKind = Literal[
     "missing_at_gateway",
     "missing_in_ledger",

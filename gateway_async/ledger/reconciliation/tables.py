@@ -13,8 +13,6 @@ import msgspec
 
 from gateway_async.ledger.reconciliation.comparison import GatewayPayment, RecordedCall
 
-__all__ = ["ReconciliationTables"]
-
 _SCHEMA: Final = """
 CREATE TABLE payments (number INTEGER PRIMARY KEY, key TEXT UNIQUE, api_key TEXT, location_key TEXT, facts TEXT);
 CREATE INDEX payments_by_api_key ON payments (api_key);

@@ -12,8 +12,6 @@ from gateway_async.postbacks.http.response import ReceiverResponse
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["AsgiApp", "handle_request"]
-
 AsgiMessage = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[AsgiMessage]]
 Send = Callable[[AsgiMessage], Awaitable[None]]

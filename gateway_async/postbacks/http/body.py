@@ -5,8 +5,6 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 from gateway_async._text import pluralize
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["as_bytes", "check_size", "header_items", "read_postback_body"]
-
 
 def as_bytes(body: object) -> bytes:
     """Convert a body from text or a buffer.

@@ -5,8 +5,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from gateway_async.errors import InvalidRequestError, PostbackRefusedError
 
-__all__ = ["AllowedNetworks", "Network", "network_problems"]
-
 Network = str | IPv4Network | IPv6Network
 """A network such as `"203.0.113.0/24"`, or a single address."""
 

@@ -7,8 +7,6 @@ from math import ceil
 from gateway_async._text import pluralize
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["RateLimit"]
-
 
 class RateLimit:
     """Allows a number of requests per second, and as many at once.

@@ -7,8 +7,6 @@ import attrs
 
 from gateway_async.errors import PostbackRefusedError
 
-__all__ = ["ReceiverResponse"]
-
 _EXTRA_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
     401: {"www-authenticate": 'Basic realm="postbacks", charset="UTF-8"'},
     405: {"allow": "POST"},

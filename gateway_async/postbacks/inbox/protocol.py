@@ -18,8 +18,6 @@ import attrs
 from gateway_async.models.postbacks import Postback
 from gateway_async.telemetry.health import InboxHealth
 
-__all__ = ["Claim", "Inbox", "PostbackState", "Statement", "StoredPostback"]
-
 Statement = tuple[str, tuple[Any, ...]]
 """An SQL statement and its parameters."""
 

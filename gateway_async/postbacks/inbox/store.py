@@ -25,8 +25,6 @@ from gateway_async.postbacks.inbox._mapping import PostbackRow, row_of
 from gateway_async.postbacks.inbox.protocol import Claim, PostbackState, Statement, StoredPostback
 from gateway_async.telemetry.health import InboxHealth
 
-__all__ = ["PostgresInbox", "SqliteInbox"]
-
 _SCHEMA: Final = """
 CREATE TABLE @ (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
