@@ -26,7 +26,7 @@ def sell(gateway: AsyncGateway, _: Sandbox) -> Awaitable[object]:
 async def test_scenario(sandbox: Sandbox, scenario: str) -> None:
     """The caller gets the record, which was made once, by the call itself or when the gateway is back."""
     sandbox.scenario(scenario)
-    async with sandbox.gateway(timeout=6) as gateway:
+    async with sandbox.gateway(timeout=15) as gateway:
         try:
             made = await CALLS.get(scenario, sell)(gateway, sandbox)
         except OutcomeUnknownError as unknown:
