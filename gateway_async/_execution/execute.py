@@ -272,7 +272,8 @@ class CallExecutor:
                 if self._circuit_breaker is not None and self._circuit_breaker.record(None):
                     self._events.emit(event_of_change(self._circuit_breaker, state.facts))
                 return result
-            reason = f"no response within {seconds:g} s (read timeout)"
+            no_response = f"no response within {seconds:g} s (read timeout)"
+            reason = no_response if progress.may_have_been_sent else f"the time for it ({seconds:g} s) had passed"
             lost = interruption_error(reason, call, progress)
             if call.repeat_effect.is_read:
                 raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  recorded below

@@ -26,7 +26,7 @@ SALE = sale("once")
 )
 async def test_unknown_stage(sandbox: Sandbox, fault: str, reached: SendStage) -> None:
     """An unknown outcome says how far the request got over a real connection; a new tag can never be looked up."""
-    async with sandbox.gateway(timeout=1.5) as gateway:
+    async with sandbox.gateway(timeout=6) as gateway:
         sandbox.fault("POST /v2/tags", fault)  # type: ignore[arg-type]
         with pytest.raises(OutcomeUnknownError) as caught:
             await gateway.tags.create(TagCreate(title="t"))
@@ -46,6 +46,7 @@ async def test_unsent_stage(sandbox: Sandbox) -> None:
         sandbox.stop()
         with pytest.raises(NotSentError) as refused:
             await gateway.transactions.create(SALE)
+    assert "was not sent: the time for it (0.666667 s) had passed" in str(waited.value)
     assert (waited.value.reached, refused.value.reached) == (SendStage.NOT_CONNECTED, SendStage.NOTHING_WRITTEN)
 
 
