@@ -17,8 +17,6 @@ import httpx
 from tests.docs.documents import ROOT, blocks
 from tests.support.waiting import PATIENCE, until
 
-__all__ = ["SERVERS", "Service", "serving"]
-
 SERVERS = ("uvicorn", "gunicorn")
 _OVERRIDES = {
     "uvicorn": ["--app-dir", str(ROOT / "examples"), "--port", "0"],

@@ -16,8 +16,6 @@ from gateway_async.sandbox import Sandbox
 from .documents import Block, blocks
 from .shell_session import commands
 
-__all__ = ["COMMAND_EXAMPLES", "matches", "prepare", "run_commands"]
-
 COMMAND_EXAMPLES: Final = tuple(blocks("docs/reference/examples/commands.md", "console"))
 CARDS: Final = """\
 account_vault_api_id,account_number,exp_date

@@ -10,20 +10,6 @@ from typing import Any
 
 import attrs
 
-__all__ = [
-    "DOCUMENTS",
-    "EXAMPLE_PAGES",
-    "PACKAGE",
-    "ROOT",
-    "Block",
-    "all_blocks",
-    "blocks",
-    "compile_async",
-    "languages_of",
-    "read",
-    "run_block",
-]
-
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gateway_async"
 GENERATED = ("docs/reference/api", "docs/reference/commands")

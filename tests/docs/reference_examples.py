@@ -20,8 +20,6 @@ from gateway_async.sandbox import Sandbox
 
 from .documents import EXAMPLE_PAGES, ROOT, Block, blocks, run_block
 
-__all__ = ["Example", "examples", "run", "with_preparation"]
-
 CARD = CardVaultCreate(account_number="4111111111111111", exp_date="1230")
 _VARIABLE = re.compile(r"\b[0-9a-f]{24,36}\b|(?<=127\.0\.0\.1:)\d+")
 """Ids and ports: what differs from one run to the next."""

@@ -29,24 +29,6 @@ from tests.support.sqlite_files import ask_sqlite
 from .documents import ROOT, Block, blocks
 from .shell_session import Command, Ended, Server, ShellSession, commands
 
-__all__ = [
-    "CARD",
-    "INPUTS",
-    "OFFLINE",
-    "SERVERS",
-    "SHORT_FORMS",
-    "STATUSES",
-    "VALUES",
-    "Scene",
-    "bare_environment",
-    "environment_of",
-    "record",
-    "server_of",
-    "serves",
-    "skip_reason",
-    "uses_database",
-]
-
 SOURCES = ("LICENSE", "README.md", "docs", "gateway_async", "hatch_build.py", "noxfile.py", "pyproject.toml")
 """Files of the checkout that its installation and its sessions need."""
 OFFLINE = {

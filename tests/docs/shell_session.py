@@ -17,8 +17,6 @@ from tests.support.waiting import until
 
 from .documents import Block
 
-__all__ = ["Command", "Ended", "Running", "Server", "ShellSession", "commands"]
-
 _LINE: Final = re.compile(r"""(?P<command>(?:'[^']*'|"[^"]*"|(?<=\S)#|[^#'"])*)(?P<comment>#.*)?""")
 _ADDRESS: Final = re.compile(r"\b(?:http|tcp)://127\.0\.0\.1:\d+")
 

@@ -15,8 +15,6 @@ import attrs
 
 from .documents import Block, compile_async
 
-__all__ = ["GIVEN", "given_names", "module_of"]
-
 GIVEN: Final = {
     "gateway": "_sdk.AsyncGateway",
     "card": "_sdk.AccountVault",

@@ -18,8 +18,6 @@ from .documents import ROOT, Block, all_blocks
 from .shell_scene import server_of, serves
 from .shell_session import Command, Running, Server, ShellSession, commands
 
-__all__ = ["Step", "Walkthrough", "file_of", "is_shown", "steps"]
-
 _FILE: Final = re.compile(r"\b(?:[Ss]ave|[Rr]eplace)\b.* `([\w.-]+)`[^`]*:$")
 _EXPORT: Final = re.compile(r"^  (export GATEWAY_\w+=\S+)$", re.MULTILINE)
 _READS: Final = re.compile(r"curl http\S+$|gateway-async (?:migrate journal|ledger \S+(?: \| wc -l)?$)")
