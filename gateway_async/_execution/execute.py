@@ -267,7 +267,7 @@ class CallExecutor:
         deadline = self._http.deadline(plan.started + seconds)
         try:
             with deadline:
-                result = await self._http.send(call, progress, seconds)
+                result = await self._http.send(call, progress)
                 state.may_have_been_executed = True  # whatever happens to the result
                 if self._circuit_breaker is not None and self._circuit_breaker.record(None):
                     self._events.emit(event_of_change(self._circuit_breaker, state.facts))

@@ -150,11 +150,10 @@ class HttpClient:
             return
         raise GatewayError(f"the connections were not closed within {_CLOSING_SECONDS:g} s")
 
-    def send(self, call: Call[T], progress: Progress, seconds: float) -> Coroutine[Any, Any, T]:
+    def send(self, call: Call[T], progress: Progress) -> Coroutine[Any, Any, T]:
         """Send `call` once and read its response.
 
-        `progress` shows how far the request got. `seconds` limits the opening of a connection; the caller limits the
-        whole.
+        `progress` shows how far the request got. The caller limits the time.
 
         Raises:
             AuthenticationError: the credentials or the login were rejected.
@@ -164,14 +163,14 @@ class HttpClient:
         """
         signature = self._authenticator.ready_signature(call)
         if signature is None:
-            return self._send_with_token(call, progress, seconds)
-        return self._send(call, progress, seconds, signature)
+            return self._send_with_token(call, progress)
+        return self._send(call, progress, signature)
 
-    async def _send_with_token(self, call: Call[T], progress: Progress, seconds: float) -> T:
+    async def _send_with_token(self, call: Call[T], progress: Progress) -> T:
         """Send `call` with a token; drop the token if it is rejected."""
         signature = await self._authenticator.fetch_signature(call)
         try:
-            result = await self._send(call, progress, seconds, signature)
+            result = await self._send(call, progress, signature)
         except AuthenticationError as error:
             if self._authenticator.discard_token(signature):
                 error.has_new_token = True
@@ -180,9 +179,9 @@ class HttpClient:
         return result
 
     def _fetch(self, call: Call[T], signature: Signature) -> Coroutine[Any, Any, T]:
-        return self._send(call, Progress(), _CONNECT_SECONDS, signature)
+        return self._send(call, Progress(), signature)
 
-    async def _send(self, call: Call[T], progress: Progress, seconds: float, signature: Signature) -> T:
+    async def _send(self, call: Call[T], progress: Progress, signature: Signature) -> T:
         """Send one request and read its response.
 
         The frames below contain plain secrets. Every error, also a cancellation, is therefore detached from them: none
@@ -194,9 +193,9 @@ class HttpClient:
             if progress.before_sending is not None:
                 await progress.check()  # the package's own transport repeats it once there is a connection
             if call.request.form is None:
-                response = await self._client.send(self._request(call, progress, seconds, signature))
+                response = await self._client.send(self._request(call, progress, signature))
             else:
-                response = await self._open_form(call, call.request.form, progress, seconds, signature)
+                response = await self._open_form(call, call.request.form, progress, signature)
             progress.stage = Stage.RESPONSE_STARTED  # also if the transport does not report it
             progress.status_code = response.status_code
             reply = Reply(
@@ -224,14 +223,12 @@ class HttpClient:
         finally:
             del failure  # its traceback refers to this frame
 
-    async def _open_form(
-        self, call: Call[Any], form: Form, progress: Progress, seconds: float, signature: Signature
-    ) -> httpx.Response:
+    async def _open_form(self, call: Call[Any], form: Form, progress: Progress, signature: Signature) -> httpx.Response:
         """Send a request with files, which are open until its response begins."""
         response: httpx.Response | None = None
         try:
             async with open_upload(form) as upload:
-                response = await self._client.send(self._request(call, progress, seconds, signature, upload))
+                response = await self._client.send(self._request(call, progress, signature, upload))
                 return response  # noqa: RET504  its connection is released below if closing the files fails
         except BaseException:
             if response is not None:  # closing the files failed, or was cancelled
@@ -239,7 +236,7 @@ class HttpClient:
             raise
 
     def _request(
-        self, call: Call[Any], progress: Progress, seconds: float, signature: Signature, upload: Upload | None = None
+        self, call: Call[Any], progress: Progress, signature: Signature, upload: Upload | None = None
     ) -> httpx.Request:
         target, body, lines = call.request.path, call.request.body or b"", self._lines(signature)
         if params := (*call.request.params, *signature.params):
@@ -261,7 +258,7 @@ class HttpClient:
             lines,
             body if upload is None else upload,
             {
-                "timeout": {"connect": min(_CONNECT_SECONDS, seconds)},  # the caller limits the whole
+                "timeout": {"connect": _CONNECT_SECONDS},
                 POOL: "terminal" if call.repeat_effect is RepeatEffect.TERMINAL else "ordinary",
                 PROGRESS: progress,
                 FRESH: call.fresh_connection,
