@@ -185,14 +185,12 @@ async def test_second_payment(sandbox: Sandbox) -> None:
 def send_twice(exchange: Any) -> Any:
     """A client that sends each write once more, without its name."""
 
-    async def exchange_twice(http: HttpClient, call: Call[Any], progress: Progress, patience: float) -> Any:
-        response = await exchange(http, call, progress, patience)
+    async def exchange_twice(http: HttpClient, call: Call[Any], progress: Progress) -> Any:
+        response = await exchange(http, call, progress)
         if call.ledger_entry is not None:
             body = re.sub(rb',?"\w+_api_id":"[^"]*"', b"", call.request.body or b"")
             with suppress(GatewayError):
-                await exchange(
-                    http, attrs.evolve(call, request=attrs.evolve(call.request, body=body)), Progress(), patience
-                )
+                await exchange(http, attrs.evolve(call, request=attrs.evolve(call.request, body=body)), Progress())
         return response
 
     return exchange_twice
