@@ -68,11 +68,11 @@ class RowOperations:
             task: the row.
             create_error: the error of a create that the gateway rejected, perhaps because the account exists already.
         """
-        api_id = task.journal_row.api_id if task.earlier_entry is None else task.earlier_entry.api_id
+        api_id = task.sent_row.api_id
         try:
             vault = await self._vaults.get(ApiId(api_id, task.request.location_id))
         except NotFoundError:
-            return self._handle_not_found(task, api_id, create_error)
+            return await self._handle_not_found(task, api_id, create_error)
         except RecordDeletedError:
             self._results.record_rejected(task, ("account_vault_api_id: the account stored under this id was deleted",))
         except InvalidRequestError as error:
@@ -91,24 +91,25 @@ class RowOperations:
         self._record_found(task, cast("AccountVault", vault))
         return None
 
-    def _handle_not_found(self, task: RowTask, api_id: str, create_error: StatusError | None) -> Step | None:
+    async def _handle_not_found(self, task: RowTask, api_id: str, create_error: StatusError | None) -> Step | None:
         self._note_response()
         if create_error is not None:
             self._results.record_rejected(task, reasons_from(create_error))
         elif api_id != task.journal_row.api_id:
-            reason = f"account_vault_api_id: an earlier run sent the row as {api_id}"
-            self._results.record_rejected(task, (reason,), api_id=api_id)
+            self._results.record_rejected(task, (f"account_vault_api_id: an earlier run sent the row as {api_id}",))
         else:
+            if task.has_changed:
+                await self._results.record_sending(task)
             task.earlier_entry = None  # it was not executed, and the row is sent as it is now
             return self.store
         return None
 
     def _record_found(self, task: RowTask, vault: AccountVault) -> None:
-        differing, entry = find_vault_differences(task.request, vault), task.earlier_entry
-        if differing and entry is not None and entry.fingerprint != task.journal_row.fingerprint:
+        entry = task.earlier_entry
+        if entry is not None and task.has_changed:
             self._results.record_stored_earlier(entry, vault)
             self._results.record_repeated(task, other_content(entry.line))
-        elif differing:
+        elif differing := find_vault_differences(task.request, vault):
             self._results.record_rejected(
                 task, (f"account_vault_api_id: belongs to another account: {'; '.join(differing)}",)
             )

@@ -154,10 +154,15 @@ class ResultRecorder:
         self._allowance = allowance
         self._on_row = on_row
 
+    async def record_sending(self, task: RowTask) -> None:
+        """Write to disk that the row is sent with other content than in an earlier run."""
+        self._journal_writer.add_result(_result(task.journal_row, RowState.SENDING))
+        await self._journal_writer.flush()
+
     def record_stored(self, task: RowTask, vault: AccountVault) -> None:
         """Record that the row's account is stored."""
         self._report.stored += 1
-        self._record(task.row, _result(task.journal_row, RowState.STORED, **_account_of(vault)))
+        self._record(task.row, _result(task.sent_row, RowState.STORED, **_account_of(vault)))
 
     def record_skipped(self, task: RowTask, entry: JournalEntry) -> None:
         """Record that an earlier run has stored the row."""
@@ -165,11 +170,11 @@ class ResultRecorder:
         details = {"vault_id": entry.vault_id, "last_four": entry.last_four, "brand": entry.brand}
         self._call_back(task.row, _result(task.journal_row, RowState.STORED, **details))
 
-    def record_rejected(self, task: RowTask, reasons: Sequence[str], *, api_id: str | None = None) -> None:
-        """Record that the row is not stored; `api_id` is the id under which it was sent, if it has another one now."""
+    def record_rejected(self, task: RowTask, reasons: Sequence[str]) -> None:
+        """Record that the row is not stored, with the id under which it was sent."""
         self._return_allowance(task)
         self._report.rejected += 1
-        journal_row = task.journal_row if api_id is None else attrs.evolve(task.journal_row, api_id=api_id)
+        journal_row = attrs.evolve(task.journal_row, api_id=task.sent_row.api_id)
         self._record(task.row, _result(journal_row, RowState.REJECTED, reasons=_mask_all(reasons)))
 
     def record_still_rejected(self, task: RowTask, entry: JournalEntry) -> None:
@@ -203,11 +208,7 @@ class ResultRecorder:
     def record_unknown(self, task: RowTask, reason: str) -> None:
         """Record that the row may be stored, as it was sent."""
         self._report.unknown += 1
-        sent = task.journal_row
-        if task.earlier_entry is not None:
-            entry = task.earlier_entry
-            sent = attrs.evolve(sent, api_id=entry.api_id, fingerprint=entry.fingerprint)
-        self._record(task.row, _result(sent, RowState.UNKNOWN, reasons=_mask_all((reason,))))
+        self._record(task.row, _result(task.sent_row, RowState.UNKNOWN, reasons=_mask_all((reason,))))
 
     def record_unfinished(self, task: RowTask, reason: str) -> None:
         """Record a row that has not ended when the run stops."""

@@ -240,7 +240,7 @@ class Runner:
             await self._find_or_store(task)
         elif entry.state is RowState.REJECTED:
             self._results.record_still_rejected(task, entry)
-        elif entry.fingerprint != task.journal_row.fingerprint:
+        elif task.has_changed:
             self._results.record_repeated(task, other_content(entry.line))
         else:
             self._results.record_skipped(task, entry)

@@ -347,6 +347,7 @@ async def test_what_was_begun_before_the_kill_is_looked_up(migration: Migration,
 async def test_a_row_whose_id_changed_is_looked_up_under_the_old_one(migration: Migration) -> None:
     await interrupted(migration, row("a"), arrived=True, api_id="old")
     assert counts(await migration.run([row("a")])) == (1, 0, 0, 0)
+    assert migration.journal.kept["a"].api_id == "old"
     await interrupted(migration, row("b"), arrived=False, api_id="older")
     for _ in range(2):
         assert counts(report := await migration.run([row("a"), row("b")])) == (0, 1, 0, 1)
@@ -370,13 +371,28 @@ async def test_a_row_in_doubt_keeps_its_id_and_content_until_it_is_found(migrati
     assert (report.totals, migration.gateway.sent) == (Totals(stored=1, repeated=1), [])
 
 
-async def test_a_row_that_changed_after_it_was_sent_is_not_what_is_stored(migration: Migration) -> None:
+@pytest.mark.parametrize("changed", [row("a", "4242", line=2), row("a", title="another", line=2)])
+async def test_a_row_that_changed_after_it_was_sent_is_not_what_is_stored(
+    migration: Migration, changed: VaultRow
+) -> None:
     await interrupted(migration, row("a"), arrived=True)
-    report = await migration.run([row("a", "4242", line=2)])
+    report = await migration.run([changed])
     assert (counts(report), report.repeated) == ((0, 0, 0, 0), 1)
     assert migration.ends["a"].reasons == ("key: line 2 is stored under this key with other content",)
     assert migration.journal.states() == {"a": "stored"}
     assert migration.journal.kept["a"].fingerprint == fingerprint_of(row("a"))
+
+
+async def test_a_changed_row_is_in_the_journal_before_it_is_sent(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = row("a", title="another", line=2)
+    await interrupted(migration, row("a"), arrived=False)
+    with monkeypatch.context() as patch, anyio.move_on_after(1):
+        patch.setattr(migration.gateway, "create", hang)
+        await migration.run([changed])
+    migration.gateway.keep("id-a")
+    assert counts(await migration.run([changed])) == (1, 0, 0, 0)
 
 
 async def test_an_id_that_is_taken(migration: Migration) -> None:

@@ -155,6 +155,19 @@ class RowTask:
     sent: bool = False
     admitted: bool = False
 
+    @property
+    def sent_row(self) -> RowStarted:
+        """The row with the id and the fingerprint that it was last sent with, perhaps by an earlier run."""
+        entry = self.earlier_entry
+        if entry is None:
+            return self.journal_row
+        return attrs.evolve(self.journal_row, api_id=entry.api_id, fingerprint=entry.fingerprint)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the input had other content when an earlier run sent the row."""
+        return self.sent_row.fingerprint != self.journal_row.fingerprint
+
 
 @attrs.frozen
 class InvalidRow:
