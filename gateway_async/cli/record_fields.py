@@ -3,7 +3,7 @@
 import getpass
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -59,7 +59,7 @@ def request_of(
     Raises:
         InvalidRequestError: a field is unknown or missing, or the body is not an object.
     """
-    texts = {**split_pairs("--field", others), **fields}
+    texts = split_pairs("--field", [*others, *(f"{name}={text}" for name, text in fields.items())])
     body = _json_object(data, wrapper) if data else {}
     kind = _choose(kinds, {*body, *texts})
     unknown = split_pairs("--extra", extra)
@@ -135,10 +135,13 @@ def _read_source(name: str, text: str) -> str:
     On a terminal the line is asked for, and is not shown while it is typed.
 
     Raises:
-        InvalidRequestError: the file cannot be read.
+        InvalidRequestError: the file cannot be read, or standard input has ended.
     """
     if text == _STANDARD_INPUT:
-        return getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+        line = getpass.getpass(f"{name}: ") + "\n" if sys.stdin.isatty() else sys.stdin.readline()
+        if not line:
+            raise InvalidRequestError(f"{name}: standard input has no more lines (expected one for each {text})")
+        return line.rstrip("\r\n")
     if not text.startswith(_SOURCE):
         return text
     try:
@@ -170,7 +173,6 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     bool: lambda text: BOOLEANS[text.lower()],
     int: int,
     date: date.fromisoformat,
-    datetime: lambda text: datetime.fromtimestamp(int(text), UTC) if text.isdigit() else parse_time(text),
     Mapping: lambda text: decode(text.encode()),
     Sequence: _sequence,
 }

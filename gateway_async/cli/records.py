@@ -298,9 +298,16 @@ def _run(operation: Callable[[AsyncGateway], Awaitable[Any]], ledger: Path | Non
 
 
 def _print_record(record: Record, *, compact: bool = False) -> None:
-    """Print a record: in several lines on a terminal, in one line elsewhere or if `compact`."""
-    indent = 2 if sys.stdout.isatty() and not compact else None
-    typer.echo(json.dumps(record.to_dict(), indent=indent, ensure_ascii=False))
+    """Print a record: in several lines on a terminal, in one line elsewhere or if `compact`.
+
+    A record with characters that the output lacks, or that a terminal would interpret, is printed in ASCII.
+    """
+    values, indent = record.to_dict(), 2 if sys.stdout.isatty() and not compact else None
+    text = json.dumps(values, indent=indent, ensure_ascii=False)
+    is_shown = text.replace("\n", "").isprintable() and text == text.encode(
+        encoding := sys.stdout.encoding, "replace"
+    ).decode(encoding)
+    typer.echo(text if is_shown else json.dumps(values, indent=indent))
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -184,6 +184,8 @@ WRONG = {
     ("create", "contacts", "-f", "city=Rome"): "last_name: is required",
     ("create", "contacts", "-f", "last_name=@none"): "last_name: cannot read the file: No such file or directory",
     ("create", "contacts", "-f", "last_name=A", "-f", "last_name=B"): "--field: a name is given more than once",
+    ("create", "contacts", "-f", "last_name=A", "--last-name", "B"): "--field: a name is given more than once",
+    ("create", "contacts", "--last-name", "A", "--city", "@-"): "city: standard input has no more lines",
     ("list", "contacts", "--filter", "x=1", "--filter", "x=2"): "--filter: a name is given more than once",
     ("create", "contacts", "--data", "none.json"): "--data: cannot read none.json: No such file or directory",
     ("list", "contacts", "--created_ts", "1..2"): "created_ts: not a range of times (expected TODAY",
@@ -198,9 +200,18 @@ WRONG = {
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
 def test_wrong_usage(environment: dict[str, str], arguments: tuple[str, ...]) -> None:
     """Each mistake is named, and status 2 says that nothing was sent."""
-    ended = run(*arguments, **environment)
+    ended = run_with_input("", environment, *arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert WRONG[arguments] in ended.stderr
+
+
+def test_characters_that_cannot_be_shown(environment: dict[str, str]) -> None:
+    """A record is whole in any encoding, and changes no terminal."""
+    name = "Łovelace\x9b2J"
+    for encoding in ("utf-8", "latin-1"):
+        record = parsed(run("create", "contacts", "--last-name", name, PYTHONIOENCODING=encoding, **environment))
+        assert record["last_name"] == name
+    assert "\x9b" not in run("get", "contacts", record["id"], **environment).stdout
 
 
 def test_own_user(sandbox: Sandbox, environment: dict[str, str]) -> None:
