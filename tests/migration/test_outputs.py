@@ -2,9 +2,10 @@
 
 import csv
 import json
+import math
 import stat
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,30 @@ async def test_rejects_can_be_mended_and_read_again(tmp_path: Path, kind: str) -
     (row,) = [row async for row in read_rows(path, columns=COLUMNS)]
     assert (row.key, row.problems) == ("c1", ())
     assert row.request is not None
+
+
+@pytest.mark.anyio
+async def test_parquet_rejects_mean_the_same_as_their_input(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow.parquet") and pytest.importorskip("pyarrow")
+    table = pyarrow.table(
+        {
+            "key": [1001.0, 2.0],
+            "account_number": [CARD.encode(), CARD.encode()],
+            "exp_date": [date(2030, 12, 31)] * 2,
+            "billing_zip": [math.nan, 2134.0],
+            "account_holder_name": [b"Ann", b"\xff"],
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "cards.parquet")
+    rows = read_rows(tmp_path / "cards.parquet")
+    given = [row async for row in rows]
+    input_format = InputFormat(format="parquet", columns=rows.columns)
+    written(
+        path := tmp_path / "rejects.parquet", input_format, *((row, rejected({})[1]) for row in given), unmasked=True
+    )
+    first, second = [row async for row in read_rows(path)]
+    assert (first.key, first.request) == (given[0].key, given[0].request)
+    assert getattr(second.request, "account_holder_name", "") == r"\xff"
 
 
 FORMULAS = (

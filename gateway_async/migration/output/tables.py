@@ -5,6 +5,8 @@ import json
 import re
 from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -14,6 +16,7 @@ from gateway_async._extras import import_extra
 from gateway_async.migration.journal.protocol import JournalEntry
 from gateway_async.migration.output.files import AtomicFile
 from gateway_async.migration.rows.columns import PROBLEMS, SURPLUS, Columns, source_names
+from gateway_async.migration.rows.values import cell_text
 from gateway_async.migration.verify import Finding
 
 FORMULA_NOTE: Final = "a leading ' keeps a cell of this row from being a formula"
@@ -121,8 +124,7 @@ class _ParquetWriter:
 
     def add(self, source: Mapping[str, Any], problems: Sequence[str]) -> None:
         values = {**source, PROBLEMS: "; ".join(problems)}
-        texts = (None if value is None else str(value) for value in map(values.get, self._columns))
-        self._pending.append(dict(zip(self._columns, texts, strict=True)))
+        self._pending.append({column: _text_of(values.get(column)) for column in self._columns})
         if len(self._pending) >= _ROWS_PER_GROUP:
             self._write()
 
@@ -133,6 +135,17 @@ class _ParquetWriter:
     def _write(self) -> None:
         self._writer.write_table(self._arrow.Table.from_pylist(self._pending, schema=self._schema))
         self._pending.clear()
+
+
+def _text_of(value: Any) -> str | None:
+    """Return the text that is read as the same value again; None for NaN, which means an empty cell."""
+    match value:
+        case int() | float() | Decimal() | date():
+            return cell_text(value) or None
+        case bytes():
+            return value.decode(errors="backslashreplace")
+        case _:
+            return None if value is None else str(value)
 
 
 def _columns(input_format: InputFormat) -> list[str]:

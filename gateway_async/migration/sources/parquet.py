@@ -81,11 +81,19 @@ def parquet_shards(given: Source, rows_per_shard: int) -> list[Shard]:
 
 
 def _values(column: Any) -> list[Any]:
-    """Return a column's values. If one is not UTF-8, all are bytes, and each bad one is rejected later."""
+    """Return a column's values. Bytes become text; those that are not UTF-8 are rejected later."""
     try:
-        return list(column.to_pylist())
+        values = column.to_pylist()
     except UnicodeDecodeError:
-        return list(column.cast("binary").to_pylist())
+        values = column.cast("binary").to_pylist()
+    return [_decode(value) if isinstance(value, bytes) else value for value in values]
+
+
+def _decode(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _arrow() -> Any:
