@@ -1,12 +1,14 @@
 """`gateway-async migrate`: a file into the vault, and all that can be seen of it."""
 
 import csv
+import fcntl
 import json
 import os
 import re
 import signal
 import sqlite3
 import stat
+import termios
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +16,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
+from subprocess import PIPE
 from typing import Any
 
 import anyio
@@ -28,7 +31,7 @@ from gateway_async.migration.journal.store import SqliteJournal
 from gateway_async.migration.rows.columns import FIELDS
 from gateway_async.sandbox import Sandbox
 from tests.support.leaks import shown_in
-from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal
+from tests.support.processes import PYTHON, Ended, Start, run, run_on_terminal, start_command
 from tests.support.servers import POSTGRES, postgres_only
 from tests.support.waiting import PATIENCE
 
@@ -98,6 +101,7 @@ def test_whole_migration(sandbox: Sandbox, environment: dict[str, str], tmp_path
     assert json.loads(values.read_text())["stored"] == 37
     again = migrate(environment, file, *options, "--json")
     assert events(again)[-1]["skipped"] == 37
+    assert [*events(again)[-1]["files"]] == ["vault ids", "rejects", "JSON report", "report"]
     assert len(stored(sandbox)) == 37
 
 
@@ -445,6 +449,22 @@ def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: 
     sandbox.clear_faults()
     assert migrate(environment, file, *MAPPED).returncode == 0
     assert (len(stored(sandbox)), set(stored(sandbox).values())) == (4, {1})
+
+
+@pytest.mark.parametrize("options", [("--plan",), ("--journal", "cards.journal")])
+def test_ctrl_c_without_input(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    """The command does not wait for the header on a silent pipe."""
+    monkeypatch.chdir(tmp_path)
+    arguments = ("migrate", "-", "--format", "csv", *options)
+    with start_command(arguments, environment, stdin=PIPE) as process:
+        assert process.stdin
+        print("key,", end="", file=process.stdin, flush=True)
+        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
 
 
 def until_some_are_stored(sandbox: Sandbox, most: int = 3) -> None:

@@ -66,6 +66,7 @@ def test_bar() -> None:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, width=100, height=20)
     display = MigrationDisplay(ProgressMeter(lambda: 0.5), console, as_json=False)
+    assert output.getvalue() == ""  # the cursor is shown while the window is closed
     display.print("Finishing the calls in progress")
     display.show(Report(stored=1234, rejected=5, seconds=10.0, limit=64, in_flight=60, failed_attempts=7))
     display.close()

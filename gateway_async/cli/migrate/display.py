@@ -108,7 +108,6 @@ class MigrationDisplay:
         elif console.is_interactive:
             self._draw, self._every, self._next = self._update_bar, 0.0, 0.0
             self._live = Live(console=console, transient=True, refresh_per_second=10, redirect_stdout=False)
-            self._live.start()
         else:
             self._draw, self._every, self._next = self._print_line, _LINE_SECONDS, _LINE_SECONDS
 
@@ -133,6 +132,7 @@ class MigrationDisplay:
     def _update_bar(self, report: Report) -> None:
         remark = self._message or (f"waiting: {report.waits_for}" if report.waits_for else "")
         if self._live:
+            self._live.start()
             self._live.update(Group(self._meter.bar, format_counts(report), Text(remark, style="yellow")))
 
     def _print_line(self, report: Report) -> None:

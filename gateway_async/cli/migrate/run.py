@@ -84,8 +84,8 @@ class MigrationRun:
             GatewayError: something is wrong, and nothing was sent.
         """
         try:
+            await self._rows.header()  # a signal ends the wait for it at once, as nothing is to be finished
             with handle_signals(self._interruption.handle):
-                await self._rows.header()
                 async with self._serve_live_page():
                     if await self._wait_for_window():
                         await self._migrate()
@@ -125,9 +125,9 @@ class MigrationRun:
         left = duration(window.seconds_until_open(datetime.now()))  # noqa: DTZ005
         if not self._options.wait_for_window:
             raise InvalidRequestError(f"window: {window} opens in {left} (expected --wait-for-window to wait for it)")
-        self._display.print(f"Waiting for the window {window}, which opens in {left}.")
-        self._report.waits_for = f"the window {window} opens in {left}"
-        while not window.contains(datetime.now()) and not self._interruption.check():  # noqa: ASYNC110, DTZ005  a clock has no event
+        typer.echo(f"Waiting for the window {window}, which opens in {left}.", err=True)
+        while (seconds := window.seconds_until_open(datetime.now())) and not self._interruption.check():  # noqa: DTZ005
+            self._report.waits_for = f"the window {window} opens in {duration(seconds)}"
             await anyio.sleep(_WINDOW_SECONDS)
         self._report.stopped = self._interruption.reason
         return not self._interruption.reason
@@ -273,7 +273,7 @@ class MigrationRun:
     async def _write_json_report(self) -> None:
         if path := self._options.report_json:
             write_report(path, json.dumps(as_values(self._report, self._context()), indent=2) + "\n")
-            self._files.append(("report", str(path)))
+            self._files.append(("JSON report", str(path)))
 
     async def _write_html_report(self) -> None:
         if path := self._options.report:

@@ -131,8 +131,9 @@ class _InterruptiblePipe:
 def normalize_codec(encoding: str) -> str:
     """Normalize the name of an encoding, or raise `InvalidRequestError` if Python does not know it."""
     try:
+        b"\xff".decode(encoding, "replace")  # some codecs decode no text, or replace nothing
         return codecs.lookup(encoding).name.removesuffix("-sig")
-    except LookupError:
+    except (LookupError, ValueError):
         raise InvalidRequestError(
             f"encoding: {encoding} is not known (expected one such as utf-8, cp1252 or utf-16)"
         ) from None
@@ -154,11 +155,13 @@ def open_file(given: Source) -> tuple[BinaryIO, int | None]:
     return file, status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def open_bytes(given: Source, encoding: str) -> Bytes:
+def open_bytes(given: Source, encoding: str, opened: set[Callable[[], object]]) -> Bytes:
     """Open a file or standard input. A file that was given open, and standard input, stay open.
 
+    `opened` gets the function that closes it, before the first byte is read: to close a pipe ends the wait for it.
+
     Raises:
-        InvalidRequestError: it cannot be opened, or the encoding is not known.
+        InvalidRequestError: it cannot be opened, or the encoding is not known, or needs a byte order mark.
     """
     normalize_codec(encoding)
     is_path = isinstance(given, str | PathLike)
@@ -168,10 +171,16 @@ def open_bytes(given: Source, encoding: str) -> Bytes:
     if is_path and (descriptor := _pipe_descriptor(file)) is not None:
         pipe = _InterruptiblePipe(descriptor, close)
         read, close = pipe.read, pipe.close
+    opened.add(close)
     try:
         return Bytes(file, encoding, read=read, close=close, total=total)
     except OSError as error:
         raise InvalidRequestError(f"source: {given}: {error.strerror}") from None
+    except UnicodeError:
+        close()
+        raise InvalidRequestError(
+            f"encoding: the file has no byte order mark (expected {encoding}-le, {encoding}-be or another encoding)"
+        ) from None
 
 
 def _keep_open() -> None:

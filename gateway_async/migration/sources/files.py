@@ -1,8 +1,7 @@
 """`read_rows` and `shards`: the rows of a file, read by a thread, and the parts of a file."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Mapping
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any, BinaryIO, Final, Literal, cast
@@ -118,7 +117,7 @@ class Rows:
         self._peeked: _Parser | None = None
         self._restart_at: int | None = None
         self._was_read = False
-        self._open: set[_Parser] = set()
+        self._open = set[Callable[[], object]]()
 
     async def header(self) -> tuple[str, ...]:
         """Open the file and read its columns. Then `total` is known, too.
@@ -150,19 +149,20 @@ class Rows:
             self._close(parser)
 
     async def aclose(self) -> None:
-        """Close the file before its end; it can be read again. A file that was given open remains open."""
-        self._peeked = None
-        for parser in [*self._open]:
-            self._close(parser)
+        """Close the file before its end; it can be read again. A file that was given open remains open.
 
-    def _close(self, parser: _Parser) -> None:
-        self._open.discard(parser)
-        parser.close()
+        A thread that a cancelled call has left, and that still reads the file, ends.
+        """
+        self._peeked = None
+        while self._open:
+            self._open.pop()()
 
     async def _open_parser(self) -> _Parser:
-        parser = await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
-        self._open.add(parser)
-        return parser
+        return await anyio.to_thread.run_sync(self._open_file, abandon_on_cancel=True)
+
+    def _close(self, parser: _Parser) -> None:
+        self._open.discard(parser.close)
+        parser.close()
 
     @property
     def is_shard(self) -> bool:
@@ -179,6 +179,7 @@ class Rows:
             self._shard = self._find_part(*self._shard)
         if self.format == "parquet":
             parser: _Parser = ParquetRows(self._source, self._mapping, shard=self._shard)
+            self._open.add(parser.close)
         else:
             parser = self._open_text(self._shard, sharded=self._shard is not None)
         try:
@@ -187,23 +188,23 @@ class Rows:
             elif not self._shard:
                 self._mapping.check_key(parser.first_names())
         except InvalidRequestError:
-            parser.close()
+            self._close(parser)
             raise
         self.columns, self.fields, self.total = parser.columns, parser.fields, parser.total
         return parser
 
     def _find_part(self, number: int, count: int) -> Shard:
         """Return one of several parts with about the same number of records. For that the file is read twice."""
-        whole = Rows(self._source, self.format, self._mapping, self.encoding, self._dialect, None)
-        total = sum(shard.rows for shard in whole.split(sys.maxsize))
-        parts = whole.split(max(1, -(-total // count)))
+        total = sum(shard.rows for shard in self.split(sys.maxsize))
+        parts = self.split(max(1, -(-total // count)))
         return parts[number - 1] if number <= len(parts) else Shard(0, 0, 1, 0)  # there are fewer records than parts
 
     def split(self, rows_per_shard: int) -> list[Shard]:
         """Split the file into parts of whole records. It reads the file once and blocks meanwhile."""
         if self.format == "parquet":
             return parquet_shards(self._source, rows_per_shard)
-        with closing(self._open_text(None, sharded=True)) as parser:
+        parser = self._open_text(None, sharded=True)
+        try:
             found: list[Shard] = []
             first: Line | None = None
             count = 0
@@ -213,9 +214,11 @@ class Rows:
                     first, count = None, 0
                 first, count = first or record.first, count + 1
             return found if first is None else [*found, Shard(first.start, parser.position, first.number, count)]
+        finally:
+            self._close(parser)
 
     def _open_text(self, shard: Shard | None, *, sharded: bool) -> CsvRows | JsonRows:
-        file = open_bytes(self._source, self.encoding)
+        file = open_bytes(self._source, self.encoding, self._open)
         try:
             _check_bytes(file, sharded=sharded)
             if self.format == "jsonl":

@@ -38,6 +38,7 @@ class TextRows(ABC):
         self.columns: tuple[str, ...] = ()
         self.fields: Mapping[str, str] = {}
         self.total = shard.end - shard.start if shard else source.total
+        self.close = source.close
         self._source = source
         self._shard = shard
         self._lines = LineReader(source)
@@ -57,10 +58,6 @@ class TextRows(ABC):
     def records(self) -> Iterator[RawRecord]:
         """Yield the records, without the header."""
         return iter(partial(self._next_record, wait=True), None)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._source.close()
 
     def _next_record(self, *, wait: bool) -> RawRecord | None:
         """Return the next record of the file or the shard; None at the end, or if none has arrived."""
