@@ -53,16 +53,16 @@ def split_pairs(option: str, texts: Sequence[str], *, at_last: bool = False) -> 
 
 
 def parse_time(text: str) -> datetime:
-    """Return a time, in UTC unless it says otherwise; a date is its first moment.
+    """Return a time in UTC, which is meant unless the text says otherwise; a date is its first moment.
 
     Raises:
         ValueError: it is not a time in ISO 8601.
     """
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise ValueError("not a time (expected 2026-01-01 or 2026-01-01T12:00)") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Runnable(Protocol):
@@ -83,7 +83,7 @@ class _PlainHelp:
 
     def format_help(self: Any, ctx: Any, formatter: Any) -> None:
         """Write usage, description, arguments, options and commands."""
-        width = min(shutil.get_terminal_size().columns - 1, _WIDEST)
+        width = min(max(shutil.get_terminal_size().columns - 1, 1), _WIDEST)
         formatter.write("\n\n".join(_parts(self, ctx, width)) + "\n")
 
 

@@ -134,7 +134,7 @@ class LedgerCommand:
             raise BadParameter(f"--resolve and --as: use both or neither (expected --as {_RESOLUTIONS})")
         if self.since is None and self.until is not None:
             raise BadParameter("--until: needs --reconcile")
-        if self.since is not None and datetime.now(UTC) - self.since > timedelta(days=self.keep_days):
+        if self.since is not None and (datetime.now(UTC) - self.since) / timedelta(days=1) > self.keep_days:
             kept = f"{self.keep_days:g} {pluralize(self.keep_days, 'day')}"
             raise BadParameter(f"--reconcile: too early (expected within --keep-days, {kept})")
         if self.since is not None:

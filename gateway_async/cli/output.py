@@ -145,6 +145,11 @@ def attributes(value: object, *names: str) -> TableRow:
     return {name: getattr(value, name) for name in names}
 
 
+def printable(text: str) -> str:
+    """Replace control characters, which a terminal would interpret."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 def format_time(moment: datetime) -> str:
     """Format a time for a cell; its heading says that it is in UTC."""
     return f"{moment:%Y-%m-%d %H:%M:%S}"
@@ -173,7 +178,8 @@ def print_rows(
         print_json(rows)
     elif not is_terminal():
         for row in rows:
-            sys.stdout.write("\t".join(_value(cell.plain) for cell in _cells(row, columns)) + "\n")
+            texts = (cell.plain for cell in _cells(row, columns))
+            sys.stdout.write("\t".join("" if text == NONE else text for text in texts) + "\n")
     elif not rows:
         Console().print(Text(nothing, style="green"), soft_wrap=True)
     else:
@@ -192,7 +198,12 @@ def print_advice(advice: str) -> None:
 
 def _cells(row: TableRow, columns: TableColumns) -> list[Text]:
     found = (row.get(column) if isinstance(column, str) else column(row) for column in columns.values())
-    return [cell if isinstance(cell, Text) else Text(NONE if cell in (None, "") else str(cell)) for cell in found]
+    return [cell if isinstance(cell, Text) else _cell(cell) for cell in found]
+
+
+def _cell(value: Any) -> Text:
+    """Return a value as a cell. A tab or a line break in it would make it two."""
+    return Text(printable(" ".join(str(value).split())) if value not in (None, "") else NONE)
 
 
 def _print_aligned(lines: list[list[Text]]) -> None:
@@ -201,11 +212,6 @@ def _print_aligned(lines: list[list[Text]]) -> None:
         for cell, width in zip(line[:-1], widths, strict=False):
             cell.pad_right(width - cell.cell_len)
         Console().print(Text(_GAP).join(line), soft_wrap=True)
-
-
-def _value(text: str) -> str:
-    """Return a cell for a pipe: a tab or a line break in it would make it two."""
-    return "" if text == NONE else " ".join(text.split())
 
 
 # --- stores

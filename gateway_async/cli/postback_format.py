@@ -11,7 +11,7 @@ from rich.text import Text
 from gateway_async._secrets import MASK, Secret, seal_fields
 from gateway_async._text import pluralize
 from gateway_async.cli.forward import Forward
-from gateway_async.cli.output import mask_shown
+from gateway_async.cli.output import mask_shown, printable
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import OpenInt
 from gateway_async.models.postbacks import Postback
@@ -114,7 +114,7 @@ def _attempt(postback: Postback[Any]) -> str:
 
 def _clean(text: str) -> str:
     """Mask a text and replace control characters, which a terminal would interpret."""
-    return "".join(character if character.isprintable() else "?" for character in mask_shown(text))
+    return printable(mask_shown(text))
 
 
 def _mask_values(value: Any) -> Any:

@@ -114,11 +114,15 @@ MESSAGES = {
     ("ledger", "none.db", "--resolve", "a", "--as", "done", "--recover"): (
         "--recover, --resolve, --reconcile and --all: only one of them can be used"
     ),
-    ("ledger", "none.db", "--reconcile", "yesterday"): (
+    ("ledger", "none.db", "--reconcile", "0001-01-01T00:00+01:00"): (
         "Invalid value for '--reconcile': not a time (expected 2026-01-01 or 2026-01-01T12:00)"
     ),
     ("ledger", "none.db", "--reconcile", "2020-01-01"): (
         "--reconcile: too early (expected within --keep-days, 30 days)"
+    ),
+    ("ledger", "none.db", "--reconcile", "2026-01-01", "--keep-days", "inf"): "FILE: none.db does not exist",
+    ("inbox", "none.db", "--replay", "9" * 19): (
+        f"Invalid value for '--replay': Input should be less than or equal to {2**63 - 1}"
     ),
     ("ledger", "none.db", "--until", "2026-01-01"): "--until: needs --reconcile",
     ("inbox", "none.db", "--dead", "--replay-dead"): (

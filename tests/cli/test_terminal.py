@@ -84,6 +84,10 @@ def test_help_width(arguments: tuple[str, ...]) -> None:
         assert names_in(shown) == names
 
 
+def test_a_terminal_of_one_column_gets_help() -> None:
+    assert run("--help", COLUMNS="1").returncode == 0
+
+
 def names_in(text: str) -> list[str]:
     """Return the options, arguments and commands that a help text lists."""
     _, _, *sections = re.split(r"^(Arguments|Options):$", text, maxsplit=1, flags=re.MULTILINE)

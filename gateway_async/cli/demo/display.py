@@ -110,7 +110,7 @@ class Display:
         self._console.rule(Text(text, style="bold cyan"), align="left", style="cyan")
 
     def _wrap(self, text: str, margin: str) -> str:
-        return fill(text, self._console.width - 1, initial_indent=margin, subsequent_indent=margin)
+        return fill(text, max(self._console.width - 1, 1), initial_indent=margin, subsequent_indent=margin)
 
 
 def sparkline(values: Sequence[float]) -> str:
