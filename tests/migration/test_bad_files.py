@@ -50,12 +50,6 @@ async def test_what_is_no_table_is_refused(tmp_path: Path, header: str) -> None:
     assert CARD not in str(caught.value)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "hex", "idna", "undefined"])
-async def test_an_encoding_that_cannot_be_of_this_file_is_refused(tmp_path: Path, encoding: str) -> None:
-    with pytest.raises(InvalidRequestError, match=r"encoding: .*expected"):
-        await read(put(tmp_path, lines(card_row(1)).encode()), encoding=encoding)
-
-
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 async def test_a_header_with_nul_characters_is_refused(tmp_path: Path, encoding: str) -> None:
     path = put(tmp_path, lines(card_row(1)).encode(encoding))

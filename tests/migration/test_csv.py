@@ -160,7 +160,8 @@ async def test_any_cell_comes_back(cells: list[tuple[str, str]], delimiter: str)
         ({"format": None}, "format: not given and not clear from the file name"),
         ({"delimiter": ";;"}, "delimiter: must be one ASCII character"),
         ({"quotechar": "«"}, "quotechar: must be one ASCII character"),
-        ({"encoding": "utf-99"}, "encoding: utf-99 is not known"),
+        *(({"encoding": name}, f"encoding: {name} is not known") for name in ("utf-99", "hex", "idna", "undefined")),
+        ({"encoding": "utf-16"}, "encoding: the file has no byte order mark"),
     ],
 )
 async def test_wrong_arguments_are_named(how: dict[str, str], said: str) -> None:

@@ -388,11 +388,6 @@ async def test_bad_numbers(migrate: Any, options: dict[str, Any], said: str, tmp
         await migrate(write_rows(tmp_path / "cards.jsonl", []), **options)
 
 
-async def test_a_file_that_is_not_there(migrate: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequestError, match=r"path: .*nowhere.jsonl cannot be read"):
-        await migrate(tmp_path / "nowhere.jsonl")
-
-
 async def test_a_file_without_a_key(migrate: Any, tmp_path: Path) -> None:
     path = tmp_path / "cards.csv"
     path.write_text("account_number,exp_date\n4111111111111111,1230\n")
@@ -421,13 +416,3 @@ def _impatience() -> Any:
     import dask.config
 
     return dask.config.set({"distributed.comm.timeouts.connect": "500ms"})
-
-
-@pytest.mark.parametrize("error", [ValueError("the caller's own")])
-async def test_what_the_callers_functions_raise_comes_out(migrate: Any, error: Exception, tmp_path: Path) -> None:
-    def fail(_report: Report) -> None:
-        raise error
-
-    path = write_rows(tmp_path / "cards.jsonl", [row("k")])
-    with pytest.raises(ValueError, match="the caller's own"):
-        await migrate(path, on_progress=fail)

@@ -142,8 +142,3 @@ async def test_who_stops_leaves_nothing_open(given: Callable[[File], Any]) -> No
             if row == 10:
                 break
     assert not file.is_open
-
-
-async def test_all_come_in_order() -> None:
-    for source in (range(100), File()):
-        assert [row async for row in iterate(source)] == [*range(100)]
