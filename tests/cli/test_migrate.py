@@ -452,7 +452,7 @@ def test_second_ctrl_c(sandbox: Sandbox, environment: dict[str, str], tmp_path: 
 
 
 @pytest.mark.parametrize("options", [("--plan",), ("--journal", "cards.journal")])
-def test_ctrl_c_without_input(
+def test_silent_pipe(
     environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     """The command does not wait for the header on a silent pipe."""

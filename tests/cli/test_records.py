@@ -205,7 +205,7 @@ def test_wrong_usage(environment: dict[str, str], arguments: tuple[str, ...]) ->
     assert WRONG[arguments] in ended.stderr
 
 
-def test_characters_that_cannot_be_shown(environment: dict[str, str]) -> None:
+def test_odd_characters(environment: dict[str, str]) -> None:
     """A record is whole in any encoding, and changes no terminal."""
     name = "Łovelace\x9b2J"
     for encoding in ("utf-8", "latin-1"):
