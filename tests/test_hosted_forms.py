@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import math
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -12,7 +13,15 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import httpx
 import pytest
 
-from gateway_async import AccountVault, InvalidRequestError, Secret, Transaction, TransactionCreate, TransactionStatus
+from gateway_async import (
+    AccountVault,
+    InvalidRequestError,
+    PaymentMethod,
+    Secret,
+    Transaction,
+    TransactionCreate,
+    TransactionStatus,
+)
 from gateway_async.hosted_forms import SignedForm, accountform_url, check_form_url, compare_form_result, payform_url
 from gateway_async.sandbox import Sandbox
 
@@ -182,9 +191,12 @@ UNSENDABLE: list[tuple[str, object, str]] = [
     ("tax", [], "never a float"),
     ("tax", "a lot", "is not an amount"),
     ("tip_amount", True, "never a float"),
-    ("custom_data", {"weight": 1.5}, "not a float"),
-    ("description", b"tea", "must be text"),
-    ("description", "\ud800", "must be text"),
+    ("description", b"tea", "cannot be sent as JSON"),
+    ("description", "\ud800", "invalid character"),
+    ("description", Decimal("NaN"), "is not a number"),
+    ("transaction_api_id", "order 1001", "without spaces"),
+    ("transaction_api_id", "1" * 65, "at most 64 characters"),
+    ("transaction_api_id", 1001, "must be text"),
     ("account_number", "4111111111111111", "must not be in a URL"),
     ("cvv", "999", "must not be in a URL"),
     ("track_data", "%B", "must not be in a URL"),
@@ -204,6 +216,10 @@ def test_unsendable() -> None:
         assert "4111" not in line, field
     (line,) = problems_of(payform, SALE | {"5454545454545454": "1"})
     assert line == "************5454: must not be in a URL; it contains a card number or a secret"
+    (line,) = problems_of(payform, SALE | {"custom_data": {"weight": 1.5}})
+    assert line == "custom_data.weight: must not be a float; use a Decimal or a str"
+    (line,) = problems_of(payform, SALE | {"\ud800": 1})
+    assert line.startswith(r"'\ud800': its name has an invalid character")
 
 
 CHANGES_PROBLEMS: list[tuple[dict[str, Any], str]] = [
@@ -212,7 +228,9 @@ CHANGES_PROBLEMS: list[tuple[dict[str, Any], str]] = [
     ({"base_url": "https://[x"}, "base_url: must be"),
     ({"base_url": None}, "base_url: must be"),
     ({"base_url": f"{BASE}/v2"}, "base_url: leave /v2 out"),
-    ({"base_url": f"{BASE}?x=1"}, "base_url: must be"),
+    *(({"base_url": f"{BASE}{rest}"}, "base_url: must be") for rest in ("?x=1", "?", "#", "\n", "/a b")),
+    ({"base_url": "https://user:password@api.example.test"}, "base_url: must be"),
+    *(({"now": now}, "now: must be a number of seconds") for now in (-1, 10**10, math.nan)),
     ({"developer_id": ""}, "developer_id: "),
     ({"user_id": "a\nb"}, "user_id: "),
     ({"user_hash_key": " "}, "user_hash_key: "),
@@ -284,7 +302,8 @@ def test_changed_url(name: str, values: list[str], problem: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "word"), [(302, "older"), (-302, "later")])
 def test_age(seconds: int, word: str) -> None:
-    """Five minutes are allowed in both directions."""
+    """Five minutes are allowed in both directions, at a time that is one."""
+    assert problems_of(check_form_url, payform(), user_hash_key=KEY, now=math.nan) == ("now: must be a number",)
     assert problems_of(check_form_url, payform(), user_hash_key=KEY, now=NOW + seconds) == (
         f"timestamp: is {word} than allowed",
     )
@@ -339,6 +358,8 @@ def test_result() -> None:
     """An approved sale of the right amount at the right account has no difference."""
     assert compare_form_result(SALE, transaction()) == ()
     assert compare_form_result(SALE | {"transaction_amount": "12.50"}, transaction()) == ()
+    vault = AccountVault(id="v", payment_method=PaymentMethod.CARD)
+    assert compare_form_result(SALE, vault) == ("the record is an AccountVault, not a Transaction",)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ UNSENDABLE: list[tuple[dict[str, Any], str]] = [
     ({"field_configuration": {"header": {"fields": [1]}}}, "field_configuration.header.fields[0]: must be a mapping"),
     (with_field(value="x"), "field_configuration.body.fields[0].id: must be the name of a field"),
     (with_field(id="tax", value=1.5), "field_configuration.body.fields[0].value: tax: must be a Decimal, an int"),
-    (with_field(id="order_num", value=1.5), "field_configuration.body.fields[0].value: order_num: must be text"),
+    (with_field(id="order_num", value=1.5), "field_configuration.body.fields[0].value: order_num: must not be a float"),
     (with_field(id="tax", lable=""), "field_configuration.body.fields[0].lable: is unknown (expected id, value"),
     (with_field(id="tax", label=1), "field_configuration.body.fields[0].label: must be text"),
     (with_field(id="tax", visible="no"), "field_configuration.body.fields[0].visible: must be True, False, 1, 0,"),

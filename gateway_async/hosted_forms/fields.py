@@ -10,11 +10,13 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from gateway_async._arguments import is_loopback
 from gateway_async._secrets import Secret, is_card_number, is_confidential, mask_text
 from gateway_async._wire.amounts import money
-from gateway_async._wire.json_text import is_text, is_utf8
+from gateway_async._wire.json_text import is_text, unsendable, unsendable_text
 from gateway_async.credentials import is_header_text
 from gateway_async.errors import InvalidRequestError
 
 # --- address and parameters
+
+_ADDRESS: Final = re.compile(r"https?://[^\s?#@]+", re.IGNORECASE)
 
 
 def split_url(url: Any) -> SplitResult:
@@ -28,7 +30,7 @@ def split_url(url: Any) -> SplitResult:
 def address_problems(base_url: str) -> Iterator[str]:
     """Yield what is wrong with the gateway's address."""
     parts = split_url(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not parts.hostname or not _ADDRESS.fullmatch(base_url):
         yield 'base_url: must be an http or https address, such as "https://api.example.test"'
     elif parts.path.rstrip("/").endswith("/v2"):
         yield "base_url: leave /v2 out; it is part of every path"
@@ -167,6 +169,7 @@ _CHANGES: Final = {"void": "void", "authincrement": "increment", "authcomplete":
 """Actions on an existing payment, and the methods of `gateway.transactions` for them."""
 _REFERENCES: Final = ("previous_transaction_id", "previous_transaction_api_id")
 _AMOUNT: Final = re.compile(r"\w+_amount|tax|room_rate")
+_OWN_ID: Final = re.compile(r"\S{1,64}")
 
 
 def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
@@ -176,7 +179,12 @@ def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
         required = (*required, "transaction_amount")
     if form == "payform" and fields.get("payment_method") == "ach":
         required = (*required, "ach_sec_code")
-    yield from (f"{name}: is required" for name in required if fields.get(name) in (None, ""))
+    for name in required:
+        value = fields.get(name)
+        if value in (None, ""):
+            yield f"{name}: is required"
+        elif name.endswith("_api_id") and not (isinstance(value, str) and _OWN_ID.fullmatch(value)):
+            yield f"{name}: must be text of at most 64 characters without spaces, to find the record by"
     if form == "payform":
         yield from _action_problems(fields)
     for name, value in fields.items():
@@ -196,7 +204,9 @@ def _action_problems(fields: Mapping[str, Any]) -> Iterator[str]:
 
 def value_problems(form: str, name: str, value: Any) -> Iterator[str]:
     """Yield what is wrong with a form's sealed field or setting."""
-    if is_confidential(name):
+    if problems := [*unsendable_text(name, "")]:
+        yield from (f"{name!a}: its name {problem}" for _, problem in problems)
+    elif is_confidential(name):
         yield f"{name}: must not be in a URL; it is entered on the form"
     elif _has_secret(name) or _has_secret(value):
         yield f"{name}: must not be in a URL; it contains a card number or a secret"
@@ -204,8 +214,8 @@ def value_problems(form: str, name: str, value: Any) -> Iterator[str]:
         yield f"{name}: {problem}"
     elif value is not None and _AMOUNT.fullmatch(name):
         yield from _amount_problems(name, value)
-    elif not _is_plain(value):
-        yield f"{name}: must be text, a whole number, a Decimal, a date, or a list or mapping of these, not a float"
+    else:
+        yield from (f"{path}: {problem}" for path, problem in unsendable(value, name))
 
 
 def _has_secret(value: Any) -> bool:
@@ -231,18 +241,6 @@ def _amount_problems(name: str, value: Any) -> Iterator[str]:
             yield f"{name}: must not be negative"
     except ValueError as error:
         yield f"{name}: {error}"
-
-
-def _is_plain(value: Any) -> bool:
-    match value:
-        case Mapping():
-            return all(isinstance(name, str) and _is_plain(each) for name, each in value.items())
-        case str():
-            return is_utf8(value)
-        case list() | tuple():
-            return all(_is_plain(each) for each in value)
-        case _:
-            return value is None or isinstance(value, int | Decimal | date)
 
 
 def write_field(name: str, value: Any) -> Any:

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 
-from gateway_async._arguments import check_numbers
+from gateway_async._arguments import check_numbers, number_problems
 from gateway_async._secrets import Secret, seal
 from gateway_async._wire.amounts import money, subtract, to_cents
 from gateway_async._wire.auth import hash_key
@@ -142,14 +142,15 @@ def check_form_url(
         InvalidRequestError: the key is empty, or the URL's form, signature or age is wrong; `.problems` says why.
     """
     user_hash_key = Secret(user_hash_key)  # an error's traceback shows local variables
-    check_numbers(max_age=max_age)
+    now = time.time() if now is None else now
+    check_numbers(max_age=max_age, now=now)
     parts = split_url(url)
     form = parts.path.rstrip("/").rpartition("/v2/")[2]
     if form not in _WRAPPERS:
         raise InvalidRequestError(f"url: must be a URL of one of the forms {', '.join(_WRAPPERS)}")
     params = single_params(parts.query, _SIGNED_PARAMS)
     problems = [*text_problems(user_hash_key=user_hash_key)]  # anyone can sign with an empty key
-    problems = problems or [*_signature_problems(params, user_hash_key, max_age, time.time() if now is None else now)]
+    problems = problems or [*_signature_problems(params, user_hash_key, max_age, now)]
     fields = _read_data(params["data"], _WRAPPERS[form])
     if problems or fields is None:
         raise InvalidRequestError(problems + (["data: is not the form's JSON"] if fields is None else []))
@@ -170,6 +171,7 @@ def _signed_url(
         *address_problems(base_url),
         *field_problems(form, fields),
         *text_problems(developer_id=developer_id, user_id=user_id, user_hash_key=key),
+        *number_problems("seconds", minimum=10**9, maximum=10**10 - 1, optional=True, now=now),
     ]
     if problems:
         raise InvalidRequestError(problems)
@@ -255,6 +257,8 @@ def _result_differences(asked: Mapping[str, Any], record: Transaction | AccountV
             yield f"{name} is {got!r}, not {wanted!r}"
     if isinstance(record, Transaction):
         yield from _payment_differences(asked, record)
+    elif "action" in asked:
+        yield f"the record is an {type(record).__name__}, not a Transaction"
 
 
 def _payment_differences(asked: Mapping[str, Any], record: Transaction) -> Iterator[str]:
