@@ -140,6 +140,15 @@ async def test_ineffective_void() -> None:
     assert (await reconcile([PAYMENT], done(), attrs.evolve(void, outcome="refused"))).agrees
 
 
+@pytest.mark.parametrize(("amount", "agrees"), [("1.00", True), ("13.00", False)])
+async def test_capture(amount: str, agrees: bool) -> None:
+    """A capture without an amount takes what was authorized, which may be less than was asked for, but never more."""
+    amounts: dict[str, Any] = dict.fromkeys(("transaction_amount", "auth_amount"), Decimal(amount))
+    capture = done(id="capture", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "authcomplete"})
+    found = await reconcile([attrs.evolve(PAYMENT, **amounts)], done(), capture)
+    assert found.agrees is agrees
+
+
 async def test_concurrent_void() -> None:
     """The list may have been read before the void: nothing is wrong."""
     void = done(id="void", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "void"})

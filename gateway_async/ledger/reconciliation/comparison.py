@@ -197,7 +197,8 @@ def compare_payment(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> t
     executed = [call for call in calls if call.outcome in ("done", "open")]
     created = [_differences_from_create(payment, call) for call in executed if call.is_create]
     different = min(created, key=len, default=())
-    if different and any(_has_set_amount(payment, call) for call in executed if not call.is_create):
+    most = max((call.amount for call in executed if call.amount is not None), default=Decimal(0))
+    if different and any(_has_set_amount(payment, call, most) for call in executed if not call.is_create):
         different = ()
     voided = any(call.action == "void" and call.outcome == "done" for call in calls)
     if voided and not (payment.is_voided or payment.is_declined):
@@ -239,11 +240,15 @@ def _differences_from_create(payment: GatewayPayment, call: RecordedCall) -> tup
     return find_differences({"action": call.action, **call.amounts}, _raw(payment))
 
 
-def _has_set_amount(payment: GatewayPayment, change: RecordedCall) -> bool:
-    """Whether a capture, an increment or a tip explains the amount.
+def _has_set_amount(payment: GatewayPayment, change: RecordedCall, most: Decimal) -> bool:
+    """Whether a capture, an increment or a tip explains the amount; `most` is the highest amount that was sent.
 
-    `auth_amount` is left out, because it is still the one of the authorization.
+    `auth_amount` is left out, because it is still the one of the authorization. A capture without an amount takes what
+    was authorized, which may be a part.
     """
+    if change.action == "authcomplete" and not change.amounts:
+        captured = payment.amounts.get("transaction_amount")
+        return captured is not None and captured == payment.amounts.get("auth_amount") and Decimal(captured) <= most
     raw = {name: value for name, value in _raw(payment).items() if name != "auth_amount"}
     return bool(change.amounts) and not find_differences(change.amounts, raw)
 
