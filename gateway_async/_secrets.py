@@ -507,8 +507,6 @@ def repr_of(name: str, value: Any) -> str:
 
 
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/?#\s:@]*):([^?#\s]*)(?=@)")
-
-
 _ADDRESS: Final = re.compile(r"postgres(?:ql)?:|.*://|[a-zA-Z][\w+.-]+:/")
 
 

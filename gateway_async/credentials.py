@@ -59,6 +59,10 @@ def _as_secret(value: Any) -> Any:
     return value if callable(value) else Secret(value)
 
 
+def _repr_of_secret(value: Secret | SecretFunction) -> str:
+    return repr(value) if isinstance(value, Secret) else "<function>"  # a function may refer to another secret
+
+
 def _is_filled(value: Any) -> bool:
     if callable(value):
         return True
@@ -97,7 +101,7 @@ class UserApiKey:
     """
 
     user_id: str
-    user_api_key: Secret | SecretFunction = attrs.field(converter=_as_secret)
+    user_api_key: Secret | SecretFunction = attrs.field(converter=_as_secret, repr=_repr_of_secret)
     send_in: Literal["headers", "query", "basic"] = "headers"
 
     def __init__(
@@ -135,7 +139,7 @@ class PasswordLogin:
     """
 
     username: str
-    password: Secret | SecretFunction = attrs.field(converter=_as_secret)
+    password: Secret | SecretFunction = attrs.field(converter=_as_secret, repr=_repr_of_secret)
     domain: str
     send_in: CredentialLocation = "headers"
 
@@ -169,7 +173,7 @@ class AccessToken:
         InvalidRequestError: a value cannot be sent.
     """
 
-    token: Secret | SecretFunction = attrs.field(converter=_as_secret)
+    token: Secret | SecretFunction = attrs.field(converter=_as_secret, repr=_repr_of_secret)
     send_in: CredentialLocation = "headers"
 
     def __init__(self, token: str | Secret | SecretFunction, send_in: CredentialLocation = "headers") -> None:
@@ -198,7 +202,7 @@ class HashKey:
     """
 
     user_id: str
-    user_hash_key: Secret | SecretFunction = attrs.field(converter=_as_secret)
+    user_hash_key: Secret | SecretFunction = attrs.field(converter=_as_secret, repr=_repr_of_secret)
     send_in: CredentialLocation = "headers"
 
     def __init__(
@@ -223,7 +227,7 @@ class BearerToken:
         InvalidRequestError: the token cannot be sent.
     """
 
-    token: Secret | SecretFunction = attrs.field(converter=_as_secret)
+    token: Secret | SecretFunction = attrs.field(converter=_as_secret, repr=_repr_of_secret)
 
     def __init__(self, token: str | Secret | SecretFunction) -> None:
         token = _as_secret(token)  # an error's traceback shows local variables

@@ -55,6 +55,7 @@ def test_secrets() -> None:
     assert repr(UserApiKey("user-1", KEY)) == (
         "UserApiKey(user_id='user-1', user_api_key=Secret('************'), send_in='headers')"
     )
+    assert repr(BearerToken(partial(str, KEY))) == "BearerToken(token=<function>)"
 
 
 def test_no_basic() -> None:
