@@ -147,11 +147,12 @@ class SqliteBackend(_Backend):
 
     @contextmanager
     def _describe_errors(self) -> Iterator[None]:
-        """Raise errors of SQLite as errors of this store."""
+        """Raise errors of SQLite as errors of this store, without the frames that hold what was to be written."""
         try:
             yield
         except sqlite3.Error as error:
-            raise self._format.error(self.path, describe_sqlite_error(error, self._format.kind)) from error
+            reason = describe_sqlite_error(error, self._format.kind)
+            raise self._format.error(self.path, reason) from error.with_traceback(None)
 
 
 class _RolledBackError(Exception):

@@ -245,6 +245,16 @@ async def test_dead(inbox: Inbox) -> None:
     assert (stored.state, stored.error) == (HANDLED, "")
 
 
+async def test_high_number(inbox: Inbox) -> None:
+    """No postback has a number that a database cannot store, and a question for one disturbs no other task."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(inbox.store, change())
+        assert not await inbox.replay(2**63)
+        assert not await inbox.discard(2**63)
+        assert await inbox.list(after=2**63) == []
+    assert len(await inbox.list(limit=2**63)) == 1
+
+
 async def test_discard(store: Store) -> None:
     """Only dead postbacks are discarded; a discarded one is known as long as a handled one, then forgotten."""
     inbox = store.inbox

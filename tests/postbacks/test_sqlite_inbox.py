@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+import traceback
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -24,6 +25,7 @@ from tests.support.sqlite_files import ask_sqlite, full_disk
 from .inboxes import InboxFile, change
 
 HANDLED = PostbackState.HANDLED
+ROUTING = "072000326"
 pytestmark = pytest.mark.anyio
 
 
@@ -250,6 +252,15 @@ async def test_full_disk(path: Path, inbox: SqliteInbox) -> None:
     assert await inbox.store(change("t2")) is True
     assert await inbox.complete(claim, HANDLED, [write]) is True
     assert ask_sqlite(path, "SELECT count(*) FROM effects") == [(1,)]
+
+
+async def test_traceback(inbox: SqliteInbox) -> None:
+    """The error of a postback that cannot be stored shows nothing of its record, not even in local variables."""
+    with full_disk(), pytest.raises(InboxError) as caught:
+        await inbox.store(change(routing=ROUTING))
+    shown = "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())
+    assert "postback = Postback" in shown
+    assert ROUTING not in shown
 
 
 async def test_closing(path: Path) -> None:

@@ -32,8 +32,6 @@ def execute_statements(connection: sqlite3.Connection, statements: Sequence[Stat
     Raises:
         sqlite3.Error: the file failed, and not one of the statements.
     """
-    if not statements:
-        return None
     connection.execute("SAVEPOINT handled")
     problem = _execute_guarded(connection, statements)
     if connection.in_transaction:

@@ -35,7 +35,7 @@ class PostbackRow:
     ordering_key: str
     deletes: bool
     modified: datetime | None
-    content: str
+    content: str = attrs.field(repr=False)
     caught_up: bool
 
 
