@@ -87,6 +87,8 @@ def connect_redis(
 
 def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
     """The pool of an address, or None. No error is raised, because its traceback would show the password."""
+    if not url.reveal().isprintable():  # a lone surrogate: the error that it causes later has the password
+        return None
     try:
         found = redis.connection.parse_url(url.reveal())
         user, password = found.pop("username", ""), found.pop("password", "")

@@ -22,9 +22,9 @@ import msgspec
 
 from gateway_async._secrets import Secret, quote_text
 from gateway_async._wire.convert import FieldError
-from gateway_async._wire.json_text import as_utf8, decode, repeated_name
+from gateway_async._wire.json_text import INVALID_CHARACTER, as_utf8, decode, is_utf8, repeated_name
 from gateway_async._wire.rows import structure
-from gateway_async.errors import InvalidRequestError, PostbackRefusedError
+from gateway_async.errors import PostbackRefusedError
 from gateway_async.models.account_vaults import AccountVault
 from gateway_async.models.codes import PostbackResource, PostbackType
 from gateway_async.models.contacts import Contact
@@ -63,17 +63,11 @@ class BasicCredentials:
 
     Args:
         username: the username of the postback config; None, together with `passwords`, to accept any caller.
-        passwords: the password of the postback config, or several valid ones; None, together with `username`, to
-            accept any caller.
-
-    Raises:
-        InvalidRequestError: only one of them is given, a password is empty, or the username has a colon.
+        passwords: the valid passwords, without `credentials_problems`; None, together with `username`, to accept any
+            caller.
     """
 
-    def __init__(self, username: str | None, passwords: Passwords | None) -> None:
-        passwords = seal_passwords(passwords)  # an error's traceback shows local variables
-        if problems := [*credentials_problems(username, passwords)]:
-            raise InvalidRequestError(problems)
+    def __init__(self, username: str | None, passwords: Sequence[Secret] | None) -> None:
         self._digests = [_digest(f"{username}:{each.reveal()}".encode()) for each in passwords or ()]
 
     def check(self, headers: Mapping[str, str]) -> None:
@@ -108,8 +102,11 @@ def credentials_problems(username: str | None, passwords: Sequence[Secret] | Non
         return
     if not isinstance(username, str) or not username or not passwords or not all(each.reveal() for each in passwords):
         yield "username, password: both must be given"
-    elif ":" in username:
+        return
+    if ":" in username:
         yield "username: must not contain a colon in Basic authorization"
+    if not all(map(is_utf8, (username, *(each.reveal() for each in passwords)))):
+        yield f"username, password: one {INVALID_CHARACTER}"
 
 
 def _digest(credentials: bytes) -> bytes:

@@ -362,6 +362,8 @@ INVALID_ARGUMENTS: list[Callable[[], object]] = [
     lambda: PostbackReceiver("user", KEY, allowed_networks=["nowhere"]),
     lambda: PostbackReceiver("user", KEY, max_bytes=0),
     lambda: PostbackReceiver("us:er", KEY),
+    # A byte of the environment that is not UTF-8.
+    lambda: PostbackReceiver("user", f"{KEY}\udce9"),
     lambda: PostbackReceiver("user", "secret", inbox=f"postgresql://u:{KEY}@h/db"),  # type: ignore[arg-type]
     # A host that IDNA cannot decode.
     *(partial(of_nowhere, **{option: f"http://user:{KEY}@xn--/"}) for option in ("base_url", "proxy")),

@@ -1,5 +1,6 @@
 """The constructors of all stores refuse each wrong argument, by its name, before anything is opened."""
 
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -58,6 +59,8 @@ def test_wrong_argument(make: Callable[..., object], name: str) -> None:
         (problem,) = refused.value.problems
         assert problem.startswith(f"{name}: "), value
         assert "hush" not in f"{refused.value!r}", value
+        # An error tracker calls repr for the local variables of the constructor.
+        assert all(repr(frame.f_locals.get("self")) for frame, _ in traceback.walk_tb(refused.tb))
 
 
 @pytest.mark.parametrize("make", CONSTRUCTORS)

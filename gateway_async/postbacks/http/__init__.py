@@ -1,5 +1,5 @@
 """Receive postbacks over HTTP on any server.
 
 Contains one small adapter for each kind of server, and the body reader and the response that they share.
-Start at `asgi.py`.
+Start at `adapters.py`.
 """

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from gateway_async.errors import InvalidRequestError, PostbackRefusedError
+from gateway_async.errors import PostbackRefusedError
 
 Network = str | IPv4Network | IPv6Network
 """A network such as `"203.0.113.0/24"`, or a single address."""
@@ -13,15 +13,10 @@ class AllowedNetworks:
     """The networks of the gateway, checked against the address of the peer.
 
     Args:
-        networks: the networks; None allows every peer.
-
-    Raises:
-        InvalidRequestError: a network is invalid or has host bits, or the collection is empty.
+        networks: the networks, without `network_problems`; None allows every peer.
     """
 
     def __init__(self, networks: Collection[Network] | None) -> None:
-        if problems := [*network_problems(networks)]:
-            raise InvalidRequestError(problems)
         self._networks = None if networks is None else [ip_network(network) for network in networks]
 
     def check(self, peer: str | None) -> None:
@@ -43,7 +38,7 @@ class AllowedNetworks:
 
 def network_problems(networks: Collection[Network] | None) -> Iterator[str]:
     """Yield one line for each problem of the allowed networks."""
-    if isinstance(networks, str):
+    if isinstance(networks, str) or not isinstance(networks, Collection | None):  # an iterator could be read only once
         yield "allowed_networks: must be a collection of networks, such as ['203.0.113.0/24']"
         return
     if networks is not None and not networks:
