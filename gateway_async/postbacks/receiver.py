@@ -56,7 +56,6 @@ from gateway_async.models.postbacks import Postback
 from gateway_async.models.transaction_batches import TransactionBatch
 from gateway_async.models.transactions import Transaction
 from gateway_async.observe import logger
-from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.handlers import Handlers
 from gateway_async.postbacks.http.adapters import AsgiApp, handle_request
 from gateway_async.postbacks.http.body import as_bytes, check_size, header_items, read_postback_body
@@ -66,7 +65,7 @@ from gateway_async.postbacks.http.response import ReceiverResponse
 from gateway_async.postbacks.inbox.protocol import Inbox
 from gateway_async.postbacks.keyed_lock import KeyedLock
 from gateway_async.postbacks.missed import CatchUpResult, GatewayLists, catch_up
-from gateway_async.postbacks.worker import Worker
+from gateway_async.postbacks.worker import HandlerResults, Worker
 from gateway_async.telemetry.health import InboxHealth, ReceiverHealth
 
 if TYPE_CHECKING:

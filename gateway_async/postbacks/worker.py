@@ -10,6 +10,7 @@ import random
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -23,7 +24,6 @@ from gateway_async._text import pluralize
 from gateway_async.errors import InboxError
 from gateway_async.models.postbacks import HandlerStatements, Postback
 from gateway_async.observe import logger
-from gateway_async.postbacks.handler_results import HandlerResults
 from gateway_async.postbacks.inbox.protocol import Claim, Inbox, PostbackState, Statement
 
 T = TypeVar("T")
@@ -31,6 +31,30 @@ T = TypeVar("T")
 _FIRST_BACKOFF_SECONDS: Final = 1.0
 _LONGEST_BACKOFF_SECONDS: Final = 3600.0
 _MAX_ERROR_CHARACTERS: Final = 500
+
+
+@attrs.define(eq=False)
+class HandlerResults:
+    """The results of handlers since the receiver was created.
+
+    Attributes:
+        handled: postbacks that were handled.
+        failed: attempts in which a handler failed.
+        last_handled_at: when the last one was handled, UTC; None before.
+    """
+
+    handled: int = 0
+    failed: int = 0
+    last_handled_at: datetime | None = None
+
+    def record_success(self) -> None:
+        """Count a handled postback."""
+        self.handled += 1
+        self.last_handled_at = datetime.now(UTC)
+
+    def record_failure(self) -> None:
+        """Count a failed attempt."""
+        self.failed += 1
 
 
 @attrs.define(eq=False, repr=False)
