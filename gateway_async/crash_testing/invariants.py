@@ -33,7 +33,6 @@ _STORE_AT_TERMINAL: Final = "POST /v2/routeraccountvaults"
 """The one call whose record has no integrator id."""
 
 _REFUNDS: Final = (TransactionType.REFUND, TransactionType.CREDIT)
-"""The source of payments made by a client. Payments that customers make on pages of the gateway have other sources."""
 
 
 @attrs.frozen

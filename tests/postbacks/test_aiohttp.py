@@ -87,17 +87,6 @@ async def test_a_header_does_not_change_the_peer(network: str, status: int) -> N
     assert len(received) == (status == 204)
 
 
-async def test_rate_limit() -> None:
-    """Too many postbacks are 429 with the seconds to wait; what was refused can be delivered again."""
-    shop, received = recording_receiver(max_per_second=0.001)
-    async with served(shop) as url, aiohttp.ClientSession(headers=HEADERS) as gateway:
-        async with gateway.post(url, data=form()) as response:
-            assert response.status == 204
-        async with gateway.post(url, data=form()) as response:
-            assert (response.status, response.headers["retry-after"]) == (429, "1000")
-    assert len(received) == 1
-
-
 async def test_packed_body() -> None:
     """The server unpacks a body; the limit counts what comes out."""
     packed = gzip.compress(b"data=" + b" " * 20_000_000)

@@ -189,18 +189,6 @@ async def test_real_sockets(caplog: pytest.LogCaptureFixture) -> None:
     assert [each for each in troubles if not each.startswith("postback rejected with 4")] == []
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
-@pytest.mark.parametrize(("network", "status"), [("127.0.0.1", 204), ("203.0.113.0/24", 403)])
-async def test_the_peer_is_the_address_that_the_server_gives(network: str, status: int) -> None:
-    shop, received = recording_receiver(allowed_networks=[network])
-    async with (
-        served(shop.asgi) as port,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", auth=(USER, PASSWORD)) as gateway,
-    ):
-        assert (await gateway.post("/", content=form())).status_code == status
-    assert len(received) == (status == 204)
-
-
 @pytest.mark.parametrize("client", [None, ("203.0.113.9", 5)])
 async def test_unknown_peer(client: tuple[str, int] | None) -> None:
     """On a Unix socket a server does not know its peer, and then none is in an allowed network."""

@@ -202,14 +202,6 @@ async def note(received: list[str], name: str, _: Postback[Any]) -> None:
     received.append(name)
 
 
-async def test_an_unknown_resource_reaches_the_handler_of_everything() -> None:
-    shop, received = recording_receiver()
-    await post(shop, form({"id": "7", "color": "red"}, resource="coupon", type="EXPIRE"))
-    assert [(each.resource, each.type, each.record, each.raw) for each in received] == [
-        ("coupon", "EXPIRE", None, {"id": "7", "color": "red"})
-    ]
-
-
 async def test_kinds_of_handlers() -> None:
     """Registering returns it unchanged."""
 
