@@ -92,7 +92,8 @@ class SqliteBackend(_Backend):
                 self._connection.close()
                 raise
         self._connection.row_factory = sqlite3.Row
-        self._identity = file_identity(self.path)
+        paths = (self.path, f"{self.path}-wal", f"{self.path}-shm")
+        self._identities = {path: identity for path in paths if (identity := file_identity(path))}
         if not shared:  # now the file is known to be one of this package's
             restrict_mode(self.path)
 
@@ -105,7 +106,7 @@ class SqliteBackend(_Backend):
                 self._describe_errors(),
                 transaction(self._connection, only_reading=only_reads),
             ):
-                self._check_path()
+                self._check_paths()
                 return self._run_steps(operation(), failures)
 
     def close(self) -> None:
@@ -136,14 +137,17 @@ class SqliteBackend(_Backend):
         given["now"] = (self._now or time.time)()
         return self._connection.execute(translate(statement, self._format.marks), given).fetchall()
 
-    def _check_path(self) -> None:
-        """Check that the path still leads to the open file.
+    def _check_paths(self) -> None:
+        """Check that the paths still lead to the open files.
 
-        Data in an unlinked file would be lost with the process.
+        Data in an unlinked file would be lost with the process. If only the write-ahead log is unlinked, closing the
+        file saves its data.
         """
-        if file_identity(self.path) != self._identity:
-            reason = "it was moved, removed or replaced: put it back, or restart the program"
-            raise self._format.error(self.path, reason)
+        for path, identity in self._identities.items():
+            if file_identity(path) != identity:
+                name = "it" if path == self.path else f"its file {path.removeprefix(self.path)}"
+                reason = f"{name} was moved, removed or replaced: put it back, or restart the program"
+                raise self._format.error(self.path, reason)
 
     @contextmanager
     def _describe_errors(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """The SQLite files of the stores: opening, format, transactions and error texts."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ _FILE_ERRORS: Final[Mapping[int, str]] = {
 def file_identity(path: str) -> tuple[int, int] | None:
     """The device and inode of a file, if it exists."""
     with suppress(OSError):
-        found = Path(path).stat()
+        found = os.stat(path)  # noqa: PTH116  for each transaction, and twice as fast
         return found.st_dev, found.st_ino
     return None
 

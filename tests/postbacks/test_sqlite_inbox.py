@@ -4,8 +4,7 @@ import os
 import sqlite3
 import threading
 import traceback
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
@@ -275,23 +274,3 @@ async def test_closing(path: Path) -> None:
     assert os.listdir(path.parent) == [path.name]  # noqa: PTH208  likewise
     assert before.issuperset(threading.enumerate())
     assert repr(inbox) == f"SqliteInbox('{path}')"
-
-
-@contextmanager
-def moved(path: Path, is_replaced: bool) -> Iterator[None]:
-    """A file is elsewhere for the time of the block, and another one may be in its place."""
-    elsewhere = path.rename(path.with_name("elsewhere.db"))
-    if is_replaced:
-        path.touch()
-    yield
-    elsewhere.replace(path)
-
-
-async def test_missing_file(path: Path, inbox: SqliteInbox) -> None:
-    """A file that is moved or replaced while it is open takes nothing, as it would be lost; put back, it goes on."""
-    await inbox.store(change("t1"))
-    for is_replaced in (False, True):
-        with moved(path, is_replaced), pytest.raises(InboxError, match="it was moved, removed or replaced"):
-            await inbox.store(change("t2"))
-    assert await inbox.store(change("t2"))
-    assert len(await inbox.list()) == 2

@@ -281,15 +281,24 @@ async def test_full_disk(place: Place, store: QueuedStore, caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
-async def test_moved_file(place: Place, store: QueuedStore) -> None:
-    """A write to a file without a name would be lost with the process."""
+@pytest.mark.parametrize(("suffix", "name"), [("", "it"), ("-wal", "its file -wal"), ("-shm", "its file -shm")])
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_moved_file(place: Place, store: QueuedStore, suffix: str, name: str, is_replaced: bool) -> None:
+    """A write to a file without a name would be lost with the process; closing saves what was written before."""
     await store.run(add_one, "a", "kept")
-    elsewhere = place.path.rename(place.path.with_name("elsewhere.db"))
-    with pytest.raises(LedgerError, match="it was moved, removed or replaced"):
+    path = place.path.with_name(place.path.name + suffix)
+    elsewhere = path.rename(path.with_name("elsewhere"))
+    if is_replaced:
+        path.touch()
+    with pytest.raises(LedgerError, match=f"{name} was moved, removed or replaced"):
         await store.run(add_one, "b", "lost")
-    elsewhere.rename(place.path)
+    elsewhere.replace(path)
     await store.run(add_one, "c", "kept")
     assert set(await store.run(read, "a", "b", "c")) == {"a", "c"}
+    if suffix:
+        path.unlink()
+    await store.aclose()
+    assert place.ask("SELECT key FROM @ ORDER BY key") == [("a",), ("c",)]
 
 
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
