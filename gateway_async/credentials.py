@@ -14,6 +14,7 @@ reads a file or asks a service should cache its result.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from hashlib import sha256
 from typing import Any, Final, Literal
 
 import attrs
@@ -33,6 +34,7 @@ __all__ = [
     "UserApiKey",
     "has_secret_function",
     "is_header_text",
+    "user_digest",
 ]
 
 CredentialLocation = Literal["headers", "query"]
@@ -253,3 +255,15 @@ SECRET_FIELDS: Final[Mapping[type[Any], str]] = {
 def has_secret_function(credentials: Credentials) -> bool:
     """Whether the secret of credentials is a function to call."""
     return not isinstance(getattr(credentials, SECRET_FIELDS[type(credentials)]), Secret)
+
+
+def user_digest(credentials: Credentials) -> str:
+    """A digest that tells users apart, without their names; "" for a token, which does not say whose it is."""
+    match credentials:
+        case UserApiKey() | HashKey():
+            name = credentials.user_id
+        case PasswordLogin():
+            name = f"{credentials.username}\n{credentials.domain}"
+        case _:
+            return ""
+    return sha256(name.encode(errors="replace")).hexdigest()[:32]

@@ -87,7 +87,7 @@ class CallExecutor:
         self._retry_budget = RetryBudget()
         self._events = EventEmitter(observers)
         self._circuit_breaker = circuit_breaker
-        self._ledger_recorder = LedgerRecorder(ledger, http.gateway, in_doubt_seconds)
+        self._ledger_recorder = LedgerRecorder(ledger, http.gateway, http.user, in_doubt_seconds)
         self._terminals = TerminalQueues(
             max_terminals,
             UnresolvedCalls(blocks=block_unresolved_terminals, ledger=ledger),

@@ -27,7 +27,7 @@ from gateway_async._wire.auth import Signature
 from gateway_async._wire.call import Call, Form, RepeatEffect
 from gateway_async._wire.query import plain_params
 from gateway_async._wire.reply import Reply, read_reply
-from gateway_async.credentials import Credentials
+from gateway_async.credentials import Credentials, user_digest
 from gateway_async.errors import (
     AuthenticationError,
     ClientClosedError,
@@ -80,6 +80,7 @@ class HttpClient:
 
     Attributes:
         gateway: `base_url`, normalized so that all its spellings are equal.
+        user: the `user_digest` of the credentials.
         is_closed: whether later calls are rejected.
     """
 
@@ -95,6 +96,7 @@ class HttpClient:
         self._trace_headers = trace_headers
         url = httpx.URL(base_url)
         self.gateway = str(url)
+        self.user = user_digest(credentials)
         self._base = BaseUrl.parse(url)
         self._signed_lines: tuple[Signature, Secret] | None = None
         self._authenticator = Authenticator(credentials, developer_id, self._fetch)

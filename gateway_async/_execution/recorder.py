@@ -89,9 +89,10 @@ def _utc_now() -> datetime:
 class LedgerRecorder:
     """Records the calls of one client in its ledger; without one, it does nothing."""
 
-    def __init__(self, ledger: Ledger | None, gateway: str, in_doubt_seconds: float) -> None:
+    def __init__(self, ledger: Ledger | None, gateway: str, user: str, in_doubt_seconds: float) -> None:
         self._ledger = ledger
         self._gateway = gateway
+        self._user = user
         self._in_doubt_seconds = in_doubt_seconds
         self._conclusive_at: dict[str, float] = {}
         self._in_progress: set[str] = set()
@@ -107,7 +108,7 @@ class LedgerRecorder:
             return
         call, plan = state.call, state.plan
         left = min(plan.attempts_until - anyio.current_time() + plan.seconds_in_doubt, _LONGEST_DOUBT)
-        intent = _intent(call, entry, _utc_now(), timedelta(seconds=left), self._gateway)
+        intent = _intent(call, entry, _utc_now(), timedelta(seconds=left), self._gateway, self._user)
         state.intent_id = intent.id
         for in_progress in (self._in_progress, *self._readers):
             in_progress.add(intent.id)
@@ -185,6 +186,11 @@ class LedgerRecorder:
         """Whether an intent belongs to another gateway, so that this one cannot look it up."""
         return bool(intent.gateway and self._gateway) and intent.gateway != self._gateway
 
+    def is_from_other_user(self, intent: Intent) -> bool:
+        """Whether another user sent the call of an intent, and so may see records that this one does not."""
+        sender = (intent.outcome_query or {}).get("user", "")
+        return bool(sender and self._user) and sender != self._user
+
     async def aclose(self) -> None:
         if self._ledger is not None:
             await finish_within(_CLOSING_SECONDS, self._ledger.aclose(), self._ledger, "aclose")
@@ -197,7 +203,7 @@ async def finish_within(seconds: float, work: Awaitable[T], ledger: Ledger, meth
     raise LedgerError(type(ledger).__name__, f"{method} did not end within {seconds:.3g} s")
 
 
-def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str) -> Intent:
+def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta, gateway: str, user: str) -> Intent:
     secrets = tuple(secret for secret in call.request.secrets if len(secret.reveal()) > _MIN_SECRET)
     shown, outcome_query = _mask_cards(call, entry, secrets)
     return Intent(
@@ -210,7 +216,7 @@ def _intent(call: Call[Any], entry: LedgerEntry, now: datetime, left: timedelta,
         sent_at=now,
         conclusive_at=now + left,
         sent={name: mask_text(str(value), secrets) for name, value in call.sent.items() if name in _STORED_FIELDS},
-        outcome_query=None if outcome_query is None else outcome_query.as_json(),
+        outcome_query=None if outcome_query is None else attrs.evolve(outcome_query, user=user).as_json(),
         gateway=gateway,
     )
 

@@ -117,10 +117,16 @@ class CrashRecovery:
                 if found.status is LookupStatus.GONE:
                     return _Resolution("unknown", error=contradiction(str(lookup)), is_final=False)
                 if conclusive:
-                    return _Resolution("not_made")
+                    return self._not_made(intent)
                 return _Resolution("unknown", error=_in_doubt(conclusive_at), is_final=False)
             except GatewayError as error:
                 return _Resolution("unknown", error=error, is_final=not _is_transient(error))
+
+    def _not_made(self, intent: Intent) -> "_Resolution":
+        if self._ledger_recorder.is_from_other_user(intent):
+            reason = "another user sent it, whose records this one may not see: recover it with that user"
+            return _Resolution("unknown", error=InvalidRequestError(reason))
+        return _Resolution("not_made")
 
     def _accept(self, intent: Intent, found: LookupResult[Any]) -> Any:
         generated_id = bool(intent.outcome_query and intent.outcome_query.get("generated_id"))

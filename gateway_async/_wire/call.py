@@ -179,6 +179,7 @@ class OutcomeQuery:
         sent: the sent values that the evidence compares.
         generated_id: whether the SDK generated the integrator id, so that the record with this id is this write's.
         is_new: whether nothing can have changed the record since this write. A ledger does not store it.
+        user: the digest of the user that sent the write, in a ledger; "" if unknown. Another may not see the record.
     """
 
     kind: str = RECORD
@@ -190,6 +191,7 @@ class OutcomeQuery:
     sent: Mapping[str, Any] = attrs.field(default=_NOTHING, hash=False)
     generated_id: bool = False
     is_new: bool = False
+    user: str = ""
 
     @property
     def ref(self) -> str | ApiId:
@@ -210,6 +212,7 @@ class OutcomeQuery:
             "evidence": self.evidence,
             "sent": dict(self.sent),
             **({"generated_id": True} if self.generated_id else {}),
+            **({"user": self.user} if self.user else {}),
         }
 
     @classmethod

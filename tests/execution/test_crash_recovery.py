@@ -30,6 +30,8 @@ class OneIntent:
     def is_from_other_gateway(self, _: Intent) -> bool:
         return False
 
+    is_from_other_user = is_from_other_gateway
+
     async def open_intents(self) -> list[tuple[Intent, float]]:
         return [(self.intent, 0.0)]
 

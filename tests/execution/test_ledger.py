@@ -15,6 +15,7 @@ import pytest
 import trio
 
 from gateway_async import (
+    AccessToken,
     AccountVaultUpdate,
     AchVaultCreate,
     ApiId,
@@ -30,6 +31,7 @@ from gateway_async import (
     LedgerError,
     NotSentError,
     OutcomeUnknownError,
+    PasswordLogin,
     PermissionDeniedError,
     Recovered,
     RecurringUpdate,
@@ -41,6 +43,7 @@ from gateway_async import (
     UserApiKey,
     ValidationError,
 )
+from gateway_async.credentials import Credentials
 from tests.support.scripted_transport import (
     FOUND,
     LOST,
@@ -195,6 +198,7 @@ async def test_intent_content() -> None:
             },
             "evidence": "exists",
             "sent": {},
+            "user": "04f8996da763b7a969b1028ee3007569",  # by `printf user | sha256sum`
         },
         "gateway": "https://gateway.test",
         "orphaned": False,
@@ -628,6 +632,28 @@ async def test_a_gateway_is_asked_only_about_its_own_intents(gateway: str, outco
     assert says_where == (outcome == "unknown")
     is_recorded = ("record_outcome", "not_made", None) in script.ledger.notes
     assert bool(script.asked) == (outcome == "not_made") == is_recorded
+
+
+@pytest.mark.parametrize(
+    ("credentials", "outcome"),
+    [
+        (UserApiKey("user", "new key"), "not_made"),
+        (HashKey("user", "key"), "not_made"),
+        (AccessToken("token"), "not_made"),
+        (UserApiKey("other", "key"), "unknown"),
+        (PasswordLogin("other", "password", "domain"), "unknown"),
+    ],
+    ids=["another key", "signature", "token", "another user", "login"],
+)
+async def test_other_user(credentials: Credentials, outcome: str) -> None:
+    """A user of another location does not see the record: what it does not find may have been made all the same."""
+    token = httpx.Response(201, json={"token": {"token": "t", "expire": 15}})
+    script = LedgerScript(post=[LOST, token], get=[NEVER_LEFT, absent], delete=[httpx.Response(204)])
+    await script.fail(sell_named, OutcomeUnknownError, max_attempts=1)
+    script.responses["get"] = [absent]
+    found = await recovered_sale(script, 300, script.ledger.intents[0], credentials=credentials)
+    assert found.outcome == outcome
+    assert ("another user sent it" in str(found.error)) == (outcome == "unknown")
 
 
 async def test_an_intent_kept_under_another_spelling_of_the_address_is_this_clients() -> None:
