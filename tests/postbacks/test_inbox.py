@@ -252,6 +252,8 @@ async def test_high_number(inbox: Inbox) -> None:
         assert not await inbox.replay(2**63)
         assert not await inbox.discard(2**63)
         assert await inbox.list(after=2**63) == []
+        with pytest.raises(TypeError):
+            await inbox.replay("1")  # type: ignore[arg-type]
     assert len(await inbox.list(limit=2**63)) == 1
 
 

@@ -35,9 +35,6 @@ from gateway_async.telemetry.health import InboxHealth
 _LISTING_TIME: Final = timedelta(seconds=60)
 """For this time, a stored postback may be newer than the list that showed its record."""
 
-_HIGHEST: Final = 2**63 - 1
-"""The highest number that a database can store, and so the highest one that a postback can have."""
-
 _FIND_LATEST: Final = """
 SELECT coalesce(newest > $2, FALSE) OR coalesce(deleted >= $2, FALSE) OR coalesce(modified > $2, FALSE) AS is_older,
     coalesce(newest = $2, FALSE) AS is_handled, content, received_at <= :now + $3 AS was_before
@@ -248,11 +245,10 @@ def _end_claim(claim: Claim, pause: float = 0) -> Steps[None]:
 
 def list_postbacks(state: PostbackState | None, after: int, limit: int) -> Steps[Sequence[StoredPostback]]:
     """List stored postbacks."""
-    given = (min(after, _HIGHEST), min(limit, _HIGHEST))
     if state is None:
-        rows = yield _LIST_POSTBACKS.format("TRUE"), given
+        rows = yield _LIST_POSTBACKS.format("TRUE"), (after, limit)
     else:
-        rows = yield _LIST_POSTBACKS.format("state = $3"), (*given, str(state))
+        rows = yield _LIST_POSTBACKS.format("state = $3"), (after, limit, str(state))
     return [stored_postback_of(row) for row in rows]
 
 
@@ -264,7 +260,7 @@ def read_health() -> Steps[InboxHealth]:
 
 def replay(number: int) -> Steps[bool]:
     """Make a postback waiting again."""
-    for row in (yield _ORDERING_KEY_OF, (min(number, _HIGHEST),)):
+    for row in (yield _ORDERING_KEY_OF, (number,)):
         yield _LOCK_KEY, (row["ordering_key"],)
         yield _REPLAY, (number,)
         yield _REQUEUE, (row["ordering_key"], number)
@@ -274,7 +270,7 @@ def replay(number: int) -> Steps[bool]:
 
 def discard(number: int) -> Steps[bool]:
     """Give up a dead postback."""
-    return bool((yield _DISCARD, (min(number, _HIGHEST),)))
+    return bool((yield _DISCARD, (number,)))
 
 
 def prune(age: timedelta) -> Steps[None]:

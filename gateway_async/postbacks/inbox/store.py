@@ -76,6 +76,8 @@ _POSTGRES_MARKS: Final = (
     (":now", "now()"),
 )
 _CONNECTIONS: Final = 10
+_HIGHEST: Final = 2**63 - 1
+"""The highest number that a database can store. A higher one would fail the other tasks of a transaction."""
 
 # One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
 _STORE_ROWS: Final = """
@@ -145,7 +147,7 @@ class _SqlInbox(SqlStore[S]):
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
     ) -> Sequence[StoredPostback]:
         """List stored postbacks."""
-        return await self._store.read(operations.list_postbacks, state, after, limit)
+        return await self._store.read(operations.list_postbacks, state, min(after, _HIGHEST), min(limit, _HIGHEST))
 
     async def health(self) -> InboxHealth:
         """Count what waits, is in progress and is dead."""
@@ -153,11 +155,11 @@ class _SqlInbox(SqlStore[S]):
 
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""
-        return await self._store.run(operations.replay, number)
+        return await self._store.run(operations.replay, min(number, _HIGHEST))
 
     async def discard(self, number: int) -> bool:
         """Give up a dead postback."""
-        return await self._store.run(operations.discard, number)
+        return await self._store.run(operations.discard, min(number, _HIGHEST))
 
     def reopen(self) -> None:
         """Make the inbox usable again after `aclose`; the next use opens it, and a pool of yours has to be open."""
