@@ -279,6 +279,44 @@ def test_void_and_refund(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
     assert status_of(read(shop, reversed_["quick_invoice_id"])) == (0, 3, "1.00")
 
 
+def test_returned_payment(shop: Shop, sandbox: Sandbox, bill: Make) -> None:
+    """A payment that the bank returns does not count as paid; a notice of change changes nothing."""
+    part = {"allow_partial_pay": 1}
+    invoices = [bill(**part) for _ in range(3)]
+    payments = [shop.pay_from_bank().json()["transaction"]["id"] for _ in invoices]
+    for invoice_id, payment_id in zip(invoices, payments, strict=True):
+        add(shop, invoice_id, payment_id)
+    pay(shop, invoices[1], amount="11.00")
+    sandbox.advance(24 * 60 * 60)
+    for payment_id, code in zip(payments, ("R01", "R01", "C01"), strict=True):
+        sandbox.return_payment(payment_id, code)
+    expected = [(1, 1, "21.00"), (0, 3, "10.00"), (1, 3, "11.00")]
+    assert [status_of(read(shop, invoice_id)) for invoice_id in invoices] == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "amount", "expected"),
+    [
+        ({"allow_partial_pay": 1}, "10.00", (1, 3, "11.00")),
+        ({}, "21.00", (0, 2, "0.00")),
+        ({"allow_overpayment": 1}, "21.00", (1, 2, "0.00")),
+        ({"allow_partial_pay": 1, "status_id": 0}, "10.00", (0, 3, "11.00")),
+        ({"allow_overpayment": 1, "status_id": 0}, "21.00", (0, 2, "0.00")),
+    ],
+)
+def test_corrected_check(shop: Shop, bill: Make, fields: Record, amount: str, expected: tuple[int, int, str]) -> None:
+    """A voided check does not count as paid, and a corrected one counts again; a closed invoice stays closed."""
+    invoice_id = bill(**fields | {"status_id": 1})
+    check = shop.pay_from_bank(transaction_amount=amount, ach_sec_code="POP").json()["transaction"]
+    add(shop, invoice_id, check["id"])
+    shop.act(check, "void")
+    assert status_of(read(shop, invoice_id))[1:] == (1, "21.00")
+    for name in fields.keys() & {"status_id"}:
+        shop.put("quickinvoice", f"{PATH}/{invoice_id}", {name: fields[name]})
+    shop.post("transaction", f"/v2/transactions/{check['id']}/achupdate", {"transaction_amount": amount})
+    assert status_of(read(shop, invoice_id)) == expected
+
+
 @pytest.mark.parametrize(("fields", "reopened"), [({}, 422), ({"allow_overpayment": 1}, 200)])
 def test_growing_payment(shop: Shop, bill: Make, sale: Make, fields: Record, reopened: int) -> None:
     """A closed invoice whose payment grows, by a tip for example, stays closed and can be reopened as a paid one."""

@@ -82,14 +82,25 @@ def test_edit(shop: Shop) -> None:
     assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
 
 
+FLAGS = ("is_voidable", "is_refundable", "is_reversible", "is_completable", "is_settled")
+
+
 def test_expands(shop: Shop) -> None:
-    """is_voidable and its siblings follow the status."""
-    names = ("is_voidable", "is_refundable", "is_completable", "is_settled")
-    expected = {"sale": (True, True, False, False), "authonly": (True, False, True, False)}
-    for action, allowed in expected.items():
-        made = shop.paid(action=action)
-        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
-        assert tuple(shown[name] for name in names) == allowed
+    """is_voidable and its siblings follow the status, and what was refunded."""
+    account = {"account_number": ..., "exp_date": ...}
+    cases: list[tuple[str, str, str, tuple[bool, ...]]] = [
+        ("sale", "12.50", "", (True, True, True, False, False)),
+        ("sale", "12.50", "12.49", (False, True, True, False, False)),
+        ("sale", "12.50", "12.50", (False, False, False, False, False)),
+        ("sale", "0.01", "", (True, True, False, False, False)),
+        ("authonly", "12.50", "", (True, False, True, True, False)),
+    ]
+    for action, amount, refund, allowed in cases:
+        made = shop.paid(amount, action=action)
+        if refund:
+            shop.paid(refund, action="refund", previous_transaction_id=made["id"], **account)
+        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(FLAGS)).json()["transaction"]
+        assert tuple(shown[name] for name in FLAGS) == allowed
 
 
 def test_partial_approval(shop: Shop, errors: Errors) -> None:

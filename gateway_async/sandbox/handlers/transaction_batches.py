@@ -11,6 +11,7 @@ from datetime import date, datetime
 
 from starlette.responses import Response
 
+from gateway_async.sandbox.handlers.payments.invoice_balance import update_invoice_of
 from gateway_async.sandbox.http.responses import RefusedFieldsError
 from gateway_async.sandbox.request.context import RequestContext
 from gateway_async.sandbox.request.records import find_record, respond
@@ -233,4 +234,7 @@ def return_payment(gateway: Gateway, payment: Row, code: str) -> Row:
     changes: Row = {"reason_code_id": reason.reason_code, "verbiage": reason.verbiage}
     if reason.takes_back:
         changes |= {"status_id": state, "return_date": gateway.clock.today().isoformat()}
-    return gateway.change(TRANSACTION, payment, changes)
+    with gateway.store.transaction():
+        returned = gateway.change(TRANSACTION, payment, changes)
+        update_invoice_of(gateway, returned)
+    return returned

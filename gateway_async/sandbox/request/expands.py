@@ -14,6 +14,9 @@ from gateway_async.sandbox.http.responses import RefusedFieldsError
 from gateway_async.sandbox.notifications import invoice_url, paylink_url
 from gateway_async.sandbox.request.transaction_relations import (
     find_surcharge,
+    is_completable,
+    is_refundable,
+    is_reversible,
     is_voidable,
     read_changelogs,
     show_level3,
@@ -109,10 +112,6 @@ def _find_default_product(gateway: Gateway, row: Row) -> Row | None:
     return PRODUCT_TRANSACTION.show(found) if found else None
 
 
-def _is_possible(trigger: states.TransactionTrigger) -> Expand:
-    return lambda _gateway, row: states.next_state(trigger, row) is not None
-
-
 def _find_vault_contact(gateway: Gateway, recurring: Row) -> Row | None:
     vault = gateway.store.find(ACCOUNT_VAULT, id=recurring["account_vault_id"])
     return _make_record_expand(CONTACT, "contact_id")(gateway, vault) if vault else None
@@ -150,9 +149,9 @@ _CODE: dict[str, Expand] = {
     "recurrings.contact": _find_vault_contact,
     "recurrings.signature": _find_signature("Recurring"),
     "transactionbatches.changelogs": read_changelogs,
-    "transactions.is_completable": _is_possible(states.TransactionTrigger.COMPLETE),
-    "transactions.is_refundable": _is_possible(states.TransactionTrigger.REFUND),
-    "transactions.is_reversible": _is_possible(states.TransactionTrigger.REVERSE),
+    "transactions.is_completable": is_completable,
+    "transactions.is_refundable": is_refundable,
+    "transactions.is_reversible": is_reversible,
     "transactions.is_settled": lambda _gateway, row: row["status_id"] == states.TransactionState.SETTLED,
     "transactions.is_voidable": is_voidable,
     "transactions.reason_code": _show_code("reason_code_id", REASONS),

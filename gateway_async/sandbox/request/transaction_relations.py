@@ -84,11 +84,34 @@ def refunded_amount(gateway: Gateway, transaction_id: str) -> int:
     )
 
 
+def amount_left(gateway: Gateway, row: Row) -> int:
+    """The charged cents of a transaction that refunds have not given back."""
+    return amount_charged(row) - refunded_amount(gateway, row["id"])
+
+
 def is_voidable(gateway: Gateway, row: Row) -> bool:
     """Whether a transaction can be voided: it is not settled, and nothing of it was refunded."""
-    return states.next_state(states.TransactionTrigger.VOID, row) is not None and not refunded_amount(
-        gateway, row["id"]
-    )
+    return _is_allowed(states.TransactionTrigger.VOID, row) and not refunded_amount(gateway, row["id"])
+
+
+def is_refundable(gateway: Gateway, row: Row) -> bool:
+    """Whether something of a transaction can be refunded."""
+    return _is_allowed(states.TransactionTrigger.REFUND, row) and amount_left(gateway, row) > 0
+
+
+def is_reversible(gateway: Gateway, row: Row) -> bool:
+    """Whether a part of a transaction can be reversed: at least a cent and what was refunded must remain."""
+    least = max(1, refunded_amount(gateway, row["id"]))
+    return _is_allowed(states.TransactionTrigger.REVERSE, row) and amount_charged(row) > least
+
+
+def is_completable(_gateway: Gateway, row: Row) -> bool:
+    """Whether a transaction is an authorization that can be completed."""
+    return _is_allowed(states.TransactionTrigger.COMPLETE, row)
+
+
+def _is_allowed(trigger: states.TransactionTrigger, row: Row) -> bool:
+    return states.next_state(trigger, row) is not None
 
 
 def log_change(gateway: Gateway, batch: Row, user: Row, changes: Row) -> None:

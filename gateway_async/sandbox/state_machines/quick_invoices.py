@@ -25,14 +25,15 @@ class InvoiceState(StrEnum):
 class InvoiceTrigger(StrEnum):
     """The events that can change an invoice.
 
-    A transaction counts as a payment when it is added, and no longer when it is removed or voided. New items are
-    compared with the paid amount, with the same effect.
+    A transaction counts as a payment when it is added, and no longer when it is removed, voided or returned by a bank;
+    a corrected one counts again. New items are compared with the paid amount, with the same effect.
     """
 
     PAY_PART = "paid in part"
     PAY_ALL = "paid in full"
     PAY_MORE = "paid in full or over, with allow_overpayment"
     GROW = "a payment grows to the full amount"
+    GROW_PART = "a payment grows to a part of the amount"
     LEAVE_PART = "a payment taken back, others remain"
     LEAVE_NONE = "the last payment taken back"
     CHANGE = "PUT"
@@ -61,6 +62,8 @@ INVOICE_MACHINE = StateMachine(
         (InvoiceState.OPEN_PAID, InvoiceTrigger.LEAVE_NONE): InvoiceState.OPEN_UNPAID,
         (InvoiceState.OPEN_PAID, InvoiceTrigger.CHANGE): InvoiceState.OPEN_PAID,
         (InvoiceState.OPEN_PAID, InvoiceTrigger.CLOSE): InvoiceState.CLOSED_PAID,
+        (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.GROW): InvoiceState.CLOSED_PAID,
+        (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.GROW_PART): InvoiceState.CLOSED_IN_PART,
         (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.REOPEN): InvoiceState.OPEN_UNPAID,
         (InvoiceState.CLOSED_UNPAID, InvoiceTrigger.REOPEN_OVERPAYABLE): InvoiceState.OPEN_UNPAID,
         (InvoiceState.CLOSED_IN_PART, InvoiceTrigger.GROW): InvoiceState.CLOSED_PAID,
@@ -99,10 +102,13 @@ def codes_of(state: InvoiceState) -> Row:
 
 def trigger_of(row: Row, paid: int, *, more: bool) -> InvoiceTrigger:
     """The event that follows from the paid amount in cents. `more` says whether more is paid than before."""
+    state = invoice_state_of(row)
     if paid and paid >= row["amount_due"]:
-        if not more and invoice_state_of(row) is InvoiceState.CLOSED_IN_PART:
+        if not more and state in {InvoiceState.CLOSED_UNPAID, InvoiceState.CLOSED_IN_PART}:
             return InvoiceTrigger.GROW
         return InvoiceTrigger.PAY_MORE if row["allow_overpayment"] else InvoiceTrigger.PAY_ALL
     if more:
         return InvoiceTrigger.PAY_PART
-    return InvoiceTrigger.LEAVE_PART if paid else InvoiceTrigger.LEAVE_NONE
+    if paid:
+        return InvoiceTrigger.GROW_PART if state is InvoiceState.CLOSED_UNPAID else InvoiceTrigger.LEAVE_PART
+    return InvoiceTrigger.LEAVE_NONE

@@ -234,5 +234,7 @@ def _accept(
         "transaction_amount": amount,
         "void_date": None,
     }
-    changed = update_record(context, TRANSACTION, row, changes)
+    with context.gateway.store.transaction():
+        changed = update_record(context, TRANSACTION, row, changes)
+        update_invoice_of(context.gateway, changed, more=True)
     return respond(context, TRANSACTION, changed)

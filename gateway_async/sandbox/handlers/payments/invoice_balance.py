@@ -1,13 +1,14 @@
 """The balance of a quick invoice: whether it accepts a payment, and what remains due afterwards.
 
-The paid amount is always recomputed from the transactions of the invoice that took money. Therefore a void makes the
-amount due again. A refund does not: money that was given back is not due again.
+The paid amount is always recomputed from the transactions of the invoice that took money. Therefore a void, or a return
+by a bank, makes the amount due again. A refund does not: money that was given back is not due again.
 """
 
 from gateway_async.sandbox.http.responses import Problems
 from gateway_async.sandbox.request.transaction_relations import amount_charged
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import QUICK_INVOICE, TRANSACTION
+from gateway_async.sandbox.schema.codes import InvoiceStatus
 from gateway_async.sandbox.schema.fields import Row
 from gateway_async.sandbox.schema.kinds import show_money
 from gateway_async.sandbox.state_machines.quick_invoices import INVOICE_MACHINE, codes_of, invoice_state_of, trigger_of
@@ -41,7 +42,7 @@ def find_objection_to_transaction(gateway: Gateway, invoice: Row, transaction: R
 def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False) -> None:
     """Update the invoice of a changed transaction, if it belongs to one.
 
-    `more` says whether the transaction is a new payment of the invoice.
+    `more` says whether the transaction is a new payment of the invoice, or one again.
     """
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
@@ -51,9 +52,10 @@ def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False)
 def compute_balance(gateway: Gateway, invoice: Row, *, more: bool = False) -> Row:
     """Compute the balance and state of an invoice, computed from its payments.
 
-    `more` says whether more is paid than before.
+    `more` says whether more is paid than before. A closed invoice stays closed.
     """
     paid, state = _sum_payments(gateway, invoice), invoice_state_of(invoice)
+    more = more and invoice["status_id"] == InvoiceStatus.OPEN
     after = INVOICE_MACHINE.next_state(state, trigger_of(invoice, paid, more=more)) or state
     return {"remaining_balance": _remaining_balance(invoice, paid)} | codes_of(after)
 

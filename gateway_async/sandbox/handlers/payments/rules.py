@@ -3,7 +3,7 @@
 from datetime import date
 
 from gateway_async.sandbox.http.responses import Problems
-from gateway_async.sandbox.request.transaction_relations import amount_charged, refunded_amount
+from gateway_async.sandbox.request.transaction_relations import amount_left
 from gateway_async.sandbox.request.validation import require
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.schema import TRANSACTION
@@ -60,7 +60,7 @@ def check_refund(gateway: Gateway, values: Row, previous_id: str, problems: Prob
     if previous is None or states.next_state(states.TransactionTrigger.REFUND, previous) is None:
         problems.add("previous_transaction_id", "The previous transaction cannot be refunded.")
         return
-    left = amount_charged(previous) - refunded_amount(gateway, previous_id)
+    left = amount_left(gateway, previous)
     if not 0 < values.setdefault("transaction_amount", left) <= left and "transaction_amount" not in problems:
         problems.add("transaction_amount", f"Transaction Amount must be above 0.00 and at most {show_money(left)}.")
 
