@@ -88,11 +88,12 @@ def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, side: Side) -> N
 def test_the_columns_of_a_file_are_the_fields_of_the_list(
     raw_client: RawClient, read: Read, name: str, delimiter: str
 ) -> None:
-    sale = raw_client.sale(description="Tea, hot")
+    sale = raw_client.sale(description='Tea, "hot"', custom_data={"a": [1]})
     (row,) = rows(read(LIST, _format=name, id=sale["id"]), delimiter=delimiter)
     (listed,) = raw_client.http.get(LIST, params={"id": sale["id"]}).json()["transactions"]
     assert [*row] == [field for field in listed if field not in {"_links", "tags"}]
-    assert (row["id"], row["description"], row["transaction_amount"]) == (sale["id"], "Tea, hot", "12.50")
+    assert (row["id"], row["description"], row["transaction_amount"]) == (sale["id"], 'Tea, "hot"', "12.50")
+    assert row["custom_data"] == '{"a":[1]}'
 
 
 def test_bounds(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:

@@ -1,7 +1,5 @@
 """Lists: pages, order and filters, and the invalid queries that they refuse."""
 
-import csv
-from io import StringIO
 from typing import Any
 
 import httpx
@@ -168,15 +166,3 @@ def test_a_post_with_an_unknown_relation_creates_no_payment(shop: Shop, sandbox:
     refused = shop.post("transaction", "/v2/transactions", sale, expand="nothing")
     assert list(errors(refused)) == ["expand"]
     assert sandbox.ledger()["transactions"] == []
-
-
-@pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_file(shop: Shop, name: str, delimiter: str) -> None:
-    """The first line of a list as a file has the names of the fields, and filters apply."""
-    shop.pay("1.00", description='Tea, "hot"', custom_data={"a": [1]}, transaction_api_id="t1")
-    shop.pay("2.00", transaction_api_id="t2")
-    response = shop.get("/v2/transactions", transaction_amount="1.00", _format=name)
-    assert response.headers["content-type"].startswith("text/")
-    (row,) = csv.DictReader(StringIO(response.text), delimiter=delimiter)
-    assert (row["transaction_api_id"], row["transaction_amount"], row["description"]) == ("t1", "1.00", 'Tea, "hot"')
-    assert row["custom_data"] == '{"a":[1]}'

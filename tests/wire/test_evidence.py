@@ -154,29 +154,23 @@ def test_invoice_mark() -> None:
             done(evidence, sent, {})
 
 
-@pytest.mark.parametrize("record", [{}, {"status_id": None}, {"status_id": 101, "transaction_amount": "12.00"}])
-def test_unclear_capture(record: dict[str, Any]) -> None:
-    """A record without a status, or captured for another sum, says neither that it was done nor that it was not."""
-    evidence = evidence_of("authcomplete")
+UNCLEAR: list[tuple[str, dict[str, Any], str]] = [
+    ("authcomplete", {}, "status_id: missing"),
+    ("authcomplete", {"status_id": None}, "status_id: missing"),
+    ("authcomplete", {"status_id": 101, "transaction_amount": "12.00"}, "captured for other amounts"),
+    ("authincrement", {"transaction_amount": "12.00"}, "raised to more than"),
+    ("tipadjust", {"transaction_amount": "9.38", "surcharge_amount": "0.38"}, "higher by a surcharge"),
+]
+"""A capture of another sum, an increment by another client, and a surcharge that may have been there before."""
+
+
+@pytest.mark.parametrize(("action", "record", "reason"), UNCLEAR)
+def test_unclear_change(action: str, record: dict[str, Any], reason: str) -> None:
+    """The record says neither that it was done nor that it was not: a repetition could undo another client's change."""
+    evidence = evidence_of(action)
     assert evidence is not None
-    with pytest.raises(FieldError):
+    with pytest.raises(FieldError, match=reason):
         done(evidence, {"transaction_amount": "9.00"}, record)
-
-
-def test_higher_amount() -> None:
-    """A higher amount proves nothing: another client raised it, and to ask again for less could undo that."""
-    evidence = evidence_of("authincrement")
-    assert evidence is not None
-    with pytest.raises(FieldError, match="raised to more than"):
-        done(evidence, {"transaction_amount": "9.00"}, {"transaction_amount": "12.00"})
-
-
-def test_surcharge_and_tip() -> None:
-    """The payment may have had the surcharge before, and its sum with it."""
-    evidence = evidence_of("tipadjust")
-    assert evidence is not None
-    with pytest.raises(FieldError, match="higher by a surcharge"):
-        done(evidence, {"transaction_amount": "12.50"}, {"transaction_amount": "12.88", "surcharge_amount": "0.38"})
 
 
 def test_unknown_evidence() -> None:
