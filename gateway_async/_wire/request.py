@@ -29,7 +29,7 @@ from gateway_async._wire.amounts import as_number, money
 from gateway_async._wire.convert import write_value
 from gateway_async._wire.fields import GivenFields, RequestField, given_fields, once_per_class, request_fields
 from gateway_async._wire.json_text import INVALID_CHARACTER, is_text
-from gateway_async._wire.validation import problems
+from gateway_async._wire.validation import money_problem, problems
 from gateway_async.errors import InvalidRequestError
 from gateway_async.models.request import UNSET, Request
 
@@ -263,7 +263,7 @@ def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for eac
         case Decimal() if not value.is_finite():
             return "is not an amount"
         case str() | int() | Decimal() if _is_amount(path.rpartition(".")[2].partition("[")[0]):
-            return _amount_problem(value)
+            return money_problem(value)
         case str() | int() | Decimal() | date() | None:
             return None
         case _:
@@ -272,11 +272,3 @@ def _problem(path: str, value: Any) -> str | None:  # noqa: PLR0911  one for eac
 
 def _is_amount(name: str) -> bool:
     return name.endswith("_amount") or name in _AMOUNT_NAMES
-
-
-def _amount_problem(amount: Decimal | int | str) -> str | None:
-    try:
-        money(amount)
-    except ValueError as error:
-        return str(error)
-    return None

@@ -36,7 +36,7 @@ from gateway_async._wire.evidence import (
 from gateway_async._wire.fields import fields_of
 from gateway_async._wire.json_text import encode
 from gateway_async._wire.multipart import attachment_problems, form_of, name_problems
-from gateway_async._wire.query import Params
+from gateway_async._wire.query import Params, expansion
 from gateway_async._wire.record_reader import RecordReader, Ref, sealed_path
 from gateway_async._wire.request import RequestDefaults, prepare
 from gateway_async._wire.response_matching import expected_values
@@ -279,19 +279,31 @@ class ResourceSpec(RecordReader[R]):
         request = HttpRequest(method="POST", path=f"{path}/{verb}", params=its_id + params)
         return Call(request=request, repeat_effect=RepeatEffect.UNNAMED, read=read_nothing)
 
-    def delete(self, ref: Ref, defaults: RequestDefaults) -> Call[None]:
+    def delete(
+        self,
+        ref: Ref,
+        defaults: RequestDefaults,
+        part: str = "",
+        *,
+        expand: Sequence[str] = (),
+        is_deleted: Callable[[Any], LookupResult[Any]] = lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
+    ) -> Call[None]:
+        """Build the call that deletes a record, or a part of it, such as `/files/1`.
+
+        `is_deleted` decides from the record, which the lookup reads with `expand`, whether the part was deleted.
+        """
         path, params = self.path_and_params(ref, defaults)
 
         def lookup() -> Lookup[Any]:
             return Lookup(
-                request=HttpRequest(path=path, params=params),
-                read=lambda _: LookupResult(LookupStatus.NOT_EXECUTED),
+                request=HttpRequest(path=path, params=params + expansion(expand)),
+                read=is_deleted,
                 not_found_result=LookupResult(LookupStatus.GONE),
                 confirmation=partial(self.absence, ref, defaults),
             )
 
         return Call(
-            request=HttpRequest(method="DELETE", path=path, params=params),
+            request=HttpRequest(method="DELETE", path=f"{path}{part}", params=params),
             repeat_effect=RepeatEffect.IDEMPOTENT,
             read=read_nothing,
             api_id=ref.value if isinstance(ref, ApiId) else None,

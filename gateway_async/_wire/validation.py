@@ -106,7 +106,7 @@ def _part_problems(field: RequestField, value: Any, limits: bool) -> Iterator[tu
 def _type_problem(field: RequestField, value: Any, text: Any, kind: type) -> str | None:
     """Describe a value of the wrong type; for a secret, `text` and `kind` are those of its plain value."""
     if field.cents:
-        return _money_problem(value)
+        return money_problem(value)
     fits = isinstance(value, field.kinds) and (not isinstance(value, Secret) or kind is str)
     if isinstance(value, bool) and bool not in field.kinds:
         fits = False
@@ -128,7 +128,8 @@ def _expected_types(field: RequestField) -> str:
     return " or ".join(names)
 
 
-def _money_problem(value: Any) -> str | None:
+def money_problem(value: Any) -> str | None:
+    """Describe what is wrong with an amount."""
     if isinstance(value, bool) or not isinstance(value, Decimal | int | str):
         return f"must be a Decimal, an int or a str, not {type(value).__name__}"
     try:
@@ -168,7 +169,7 @@ def _items_problems(field: str, items: Mapping[Any, Any], bounds: Items, limits:
 
 def _item_problems(name: Any, amount: Any, bounds: Items, limits: bool) -> Iterator[str]:
     yield from (f"its name {reason}" for _, reason in unsendable_text(name, ""))
-    wrong = _money_problem(amount)
+    wrong = money_problem(amount)
     if wrong:
         yield wrong
     elif limits and not name:
@@ -185,7 +186,7 @@ def _amounts_problems(field: str, amounts: Sequence[Any], bounds: Amounts, limit
             continue
         rest = {name: value for name, value in entry.items() if name != "amount"}
         yield from unsendable(rest, path)
-        wrong = _money_problem(entry.get("amount", ""))
+        wrong = money_problem(entry.get("amount", ""))
         if wrong:
             yield f"{path}.amount", wrong
         elif limits:

@@ -21,7 +21,7 @@ from gateway_async._wire.call import (
     Resolver,
     lookup_by_success,
 )
-from gateway_async._wire.convert import FieldError, read_nothing
+from gateway_async._wire.convert import FieldError
 from gateway_async._wire.evidence import (
     EXISTS,
     FIELDS_MATCH_OR_CLOSED,
@@ -176,7 +176,9 @@ class QuickInvoices(DeletableResource[QuickInvoice], CreatableResource[QuickInvo
         Raises:
             NotFoundError: the file or the invoice does not exist.
         """
-        await self._executor.execute(_detach(id, file_id, self._defaults))
+        part, is_deleted = f"/files/{segment(file_id, 'file_id')}", partial(_is_detached, file_id)
+        call = QUICK_INVOICE.delete(id, self._defaults, part, expand=("files",), is_deleted=is_deleted)
+        await self._executor.execute(call)
 
     def payment_url(self, id: str | ApiId) -> str:
         """The URL of the page where the customer pays. Nothing is sent.
@@ -236,33 +238,6 @@ def _attach(ref: str | ApiId, attachment: Attachment, defaults: RequestDefaults)
         repeat_effect=RepeatEffect.UNNAMED,
         read=partial(read_undocumented, QuickInvoiceFile, ("file", "quickinvoicefile")),
         sent={"filename": mask_text(attachment.filename)},
-    )
-
-
-def _detach(ref: str | ApiId, file_id: str, defaults: RequestDefaults) -> Call[None]:
-    """Build the call that removes a file.
-
-    The lookup counts it as removed if the record does not list the file, or if the record does not exist.
-
-    Raises:
-        InvalidRequestError: an id cannot be sent.
-    """
-    path, params = QUICK_INVOICE.path_and_params(ref, defaults)
-
-    def lookup() -> Lookup[Any]:
-        return Lookup(
-            request=HttpRequest(path=path, params=(*params, ("expand", "files"))),
-            read=partial(_is_detached, file_id),
-            not_found_result=LookupResult(LookupStatus.GONE),
-            confirmation=partial(QUICK_INVOICE.absence, ref, defaults),
-        )
-
-    return Call(
-        request=HttpRequest(method="DELETE", path=f"{path}/files/{segment(file_id, 'file_id')}", params=params),
-        repeat_effect=RepeatEffect.IDEMPOTENT,
-        read=read_nothing,
-        api_id=ref.value if isinstance(ref, ApiId) else None,
-        resolver=Resolver(lookup=lookup),
     )
 
 
