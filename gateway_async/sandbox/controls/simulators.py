@@ -208,7 +208,6 @@ def present(
         NothingWaitsError: No call waits at the terminal.
         InvalidRequestError: The terminal, the card or the entry mode is unknown.
     """
-    _check_card(card, entry_mode)
     _act(gateway, terminal_id, TerminalRequestTrigger.CARD, Script(card, entry_mode))
 
 
@@ -229,7 +228,6 @@ def decline(
 
     Takes the same arguments and raises the same errors as `present`.
     """
-    _check_card(card, entry_mode)
     script = Script(card, entry_mode, "DECLINED", ReasonCode.DENIED)
     _act(gateway, terminal_id, TerminalRequestTrigger.DECLINE, script)
 
@@ -241,7 +239,6 @@ def reject_pin(
 
     Takes the same arguments and raises the same errors as `present`.
     """
-    _check_card(card, entry_mode)
     script = Script(card, entry_mode, "BAD_PIN", ReasonCode.BAD_PIN)
     _act(gateway, terminal_id, TerminalRequestTrigger.REJECT_PIN, script)
 
@@ -288,18 +285,16 @@ def add_terminal(gateway: Gateway, title: str = "Terminal", *, sig_capture_enabl
 
 
 def _act(gateway: Gateway, terminal_id: str | None, trigger: TerminalRequestTrigger, script: Script) -> None:
+    if script.card is not None:
+        read_card_arguments(script.card)
+    if script.entry_mode not in get_args(EntryMode):
+        raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
     gateway.terminals.act(_find_id(gateway, terminal_id), trigger, script)
 
 
 def _find_id(gateway: Gateway, terminal_id: str | None) -> str:
     """Return the id of a terminal that exists; None means the first one."""
     return str(gateway.find_known(TERMINAL, gateway.info.terminal_id if terminal_id is None else terminal_id)["id"])
-
-
-def _check_card(card: str, entry_mode: EntryMode) -> None:
-    read_card_arguments(card)
-    if entry_mode not in get_args(EntryMode):
-        raise ValueError(f"entry_mode: must be one of {', '.join(get_args(EntryMode))}.")
 
 
 def _describe_terminal(gateway: Gateway, row: Row) -> Row:

@@ -120,8 +120,7 @@ async def create_account_vault(context: RequestContext) -> Response:
     if values.get("action") not in {None, "store"}:
         problems.add("action", "Action must be store.")
     problems.raise_if_any()
-    sender = _read_sender(context, values.get("account_vault_api_id"))
-    script = await gateway.terminals.process(values["terminal_id"], "store", None, sender)
+    script = await gateway.terminals.process(values["terminal_id"], "store", None, _read_sender(context))
     account = _read_account(script)
     if account is None or script.text:
         raise RefusedFieldsError({"terminal_id": [script.text or "The terminal read no card."]})
@@ -158,7 +157,7 @@ def _is_verified(script: Script) -> bool:
     return script.card is not None and script.entry_mode in _CHIP_MODES and not rejected
 
 
-def _read_sender(context: RequestContext, api_id: str | None) -> Sender:
+def _read_sender(context: RequestContext, api_id: str | None = None) -> Sender:
     """Read who sends a request to a terminal."""
     user = f"{context.user['first_name']} {context.user['last_name']}"
     return Sender(user, context.request.headers.get("user-agent", ""), api_id)
