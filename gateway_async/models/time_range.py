@@ -33,6 +33,17 @@ class TimeRange:
     THIS_MONTH: ClassVar["TimeRange"]
     LAST_MONTH: ClassVar["TimeRange"]
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidRequestError("TimeRange: name must be text (expected TimeRange.custom(start, end))")
+        if self.name != "custom":
+            return
+        ends = [each for each in (self.start, self.end) if isinstance(each, datetime) and each.tzinfo]
+        if len(ends) < 2:  # noqa: PLR2004
+            raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (with a tzinfo)")
+        if ends[1].timestamp() < ends[0].timestamp():  # those of one zone compare their clocks, which may be set back
+            raise InvalidRequestError("TimeRange.custom: end is before start")
+
     @classmethod
     def custom(cls, start: datetime, end: datetime) -> Self:
         """The range from `start` to `end`, both inclusive.
@@ -40,10 +51,6 @@ class TimeRange:
         Raises:
             InvalidRequestError: a datetime has no time zone, or `end` is before `start`.
         """
-        if not all(isinstance(moment, datetime) and moment.tzinfo for moment in (start, end)):
-            raise InvalidRequestError("TimeRange.custom: start and end must be aware datetimes (with a tzinfo)")
-        if end.timestamp() < start.timestamp():  # datetimes of one zone compare their clocks, which may be set back
-            raise InvalidRequestError("TimeRange.custom: end is before start")
         return cls("custom", start, end)
 
 
