@@ -87,7 +87,7 @@ _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 """Dates that some records show instead of null."""
 
 _MONEY: Final = re.compile(r"-?[0-9]+\.[0-9][0-9]")
-_OFF: Final = ("None", "", "0", "False")
+_OFF: Final = ("None", "", "0", "0.0", "0.00", "False")
 _EMPTY: Final = (None, "")
 
 MODELS: Final = tuple(import_module(f"{models.__name__}.{found.name}") for found in iter_modules(models.__path__))
@@ -169,7 +169,7 @@ def _is_incomparable(sent: Any, got: Any) -> bool:
         return True  # the gateway shows lists and objects in several forms
     if _UNREADABLE in str(got):
         return True
-    if got in _EMPTY or sent in _EMPTY:  # a flag that is off, and no flag
+    if got in _EMPTY or sent in _EMPTY:  # a flag that is off, and no flag; 0.00, and no amount
         return str(sent) in _OFF and str(got) in _OFF
     return isinstance(sent, str) and bool(_DATE.fullmatch(sent)) and not _DATE.fullmatch(str(got))
 

@@ -278,6 +278,8 @@ def test_expected_card() -> None:
         ("a", {"name": [{"title": "a"}]}),
         ({"Tea": 1}, {"name": [{"name": "Tea"}]}),
         (0, {"name": None}),
+        (None, {"name": "0.00"}),
+        (None, {"name": Decimal("0.0")}),
         ("2030-01-31", {"name": 1_900_000_000}),
     ],
 )
