@@ -2,11 +2,12 @@
 
 from calendar import monthrange
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final
 
 import attrs
+from attrs.filters import exclude
 
 from gateway_async._arguments import check_numbers
 from gateway_async._secrets import seal
@@ -20,7 +21,7 @@ from gateway_async._wire.resource import ResourceSpec
 from gateway_async._wire.response_matching import check_belongs
 from gateway_async._wire.rows import structure
 from gateway_async.errors import MismatchedReplyError
-from gateway_async.models.codes import IntervalType
+from gateway_async.models.codes import IntervalType, RecurringStatus
 from gateway_async.models.record import ApiId
 from gateway_async.models.recurrings import Recurring, RecurringCreate, RecurringUpdate
 from gateway_async.resources._resource import DeletableResource, UpdatableResource
@@ -75,7 +76,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
         return await self._executor.execute(_create_call(new, self._defaults))
 
     async def skip(self, id: str, count: int = 1) -> Recurring:
-        """Skip the next `count` charges. The end date stays.
+        """Skip the next `count` charges. The end date stays. If none is left, the recurring ends.
 
         A repetition would drop further charges, so the client first reads the recurring. If the response is lost, it
         reads it again and compares `next_run_date`, `end_date` and the charges that ran in the meantime. It never sends
@@ -89,10 +90,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
             ValidationError: the gateway refuses, for example because it has ended; `.fields` says why.
             OutcomeUnknownError: the charges may have been dropped; `resolve(error)` looks again.
         """
-        shift = {"next_run_date": count, "end_date": 0}
-        return await self._executor.execute(
-            _move_charges(id, "skipPayment", "skip_count", count, shift, self._defaults)
-        )
+        return await self._executor.execute(_move_charges(id, "skip", count, self._defaults))
 
     async def defer(self, id: str, count: int = 1) -> Recurring:
         """Move the next `count` charges to the end: `next_run_date` and `end_date` move by `count` intervals.
@@ -107,10 +105,7 @@ class Recurrings(DeletableResource[Recurring], UpdatableResource[Recurring, Recu
             ValidationError: the gateway refuses, for example because it is ongoing; `.fields` says why.
             OutcomeUnknownError: the charges may have been moved; `resolve(error)` looks again.
         """
-        shift = {"next_run_date": count, "end_date": count}
-        return await self._executor.execute(
-            _move_charges(id, "deferPayment", "defer_count", count, shift, self._defaults)
-        )
+        return await self._executor.execute(_move_charges(id, "defer", count, self._defaults))
 
     async def hold(self, id: str) -> Recurring:
         """Place an active recurring on hold: no charge runs until `activate`.
@@ -163,17 +158,12 @@ def _find_by_list(call: Call[Recurring], new: RecurringCreate, expected: Mapping
     return with_new_record_lookup(call, RECURRING, expected, values=values)
 
 
-def _move_charges(
-    id: str,
-    verb: str,
-    parameter: str,
-    count: int,
-    expected_shift: Mapping[str, int],
-    defaults: RequestDefaults,
-) -> Call[Recurring]:
+def _move_charges(id: str, verb: str, count: int, defaults: RequestDefaults) -> Call[Recurring]:
     check_numbers(whole=True, minimum=1, count=count)
-    call = RECURRING.action(id, verb, defaults, params=((parameter, str(count)),))
-    return _with_schedule_lookup(attrs.evolve(call, sent={parameter: str(count)}), id, expected_shift)
+    sent = {f"{verb}_count": str(count)}
+    call = RECURRING.action(id, f"{verb}Payment", defaults, params=(*sent.items(),))
+    shift = {"next_run_date": count, "end_date": count if verb == "defer" else 0}
+    return _with_schedule_lookup(attrs.evolve(call, sent=sent), id, shift)
 
 
 def _change_status(id: str, verb: str, before: str, after: str, defaults: RequestDefaults) -> Call[Recurring]:
@@ -183,13 +173,14 @@ def _change_status(id: str, verb: str, before: str, after: str, defaults: Reques
 
 @attrs.frozen(kw_only=True)
 class _Schedule:
-    """The schedule of a recurring, as plain values that a ledger can store."""
+    """The schedule of a recurring, as plain values. A ledger stores all of them but `has_ended`."""
 
     next_run_date: str | None
     end_date: str | None
     interval: int | None
     interval_type: str | None
     transaction_ids: list[str] | None
+    has_ended: bool = False
 
     @classmethod
     def of(cls, record: Recurring) -> "_Schedule":
@@ -199,6 +190,7 @@ class _Schedule:
             interval=record.interval,
             interval_type=None if record.interval_type is None else str(record.interval_type),
             transaction_ids=_ids(record.extra.get("transactions")),
+            has_ended=record.status == RecurringStatus.ENDED and record.next_run_date is None,
         )
 
 
@@ -221,7 +213,7 @@ def _with_schedule_lookup(call: Call[Recurring], id: str, expected_shift: Mappin
             resource=RECURRING.resource,
             id=id,
             evidence=EXISTS.name,
-            sent={"before": attrs.asdict(before), "expected_shift": dict(expected_shift)},
+            sent={"before": attrs.asdict(before, filter=exclude("has_ended")), "expected_shift": dict(expected_shift)},
         )
 
         def read(content: Any) -> Recurring:
@@ -241,6 +233,7 @@ def schedule_change(outcome_query: OutcomeQuery) -> Lookup[Recurring]:
     nothing. A skip or a deferral moves the next charge further.
 
     - If it has moved by the charges that ran and by those to skip, the write was executed.
+    - If no charge ran, and the recurring has ended because those to skip were its last ones, the write was executed.
     - If it has moved by fewer than those to skip, or the end has not moved with it, it was not executed so far.
     - In every other case, the outcome stays unknown.
     """
@@ -291,6 +284,8 @@ def _was_executed(before: _Schedule, after: _Schedule, expected_shift: Mapping[s
     if before.transaction_ids is None or after.transaction_ids is None:
         raise FieldError(".recurring.transactions", "missing, so a charge may have run")
     runs = len(set(after.transaction_ids) - set(before.transaction_ids))
+    if after.has_ended and not runs and before.end_date == after.end_date and _ends(before, expected_shift):
+        return True
     next_moved = _intervals(before, before.next_run_date, after.next_run_date)
     end_moved = 0 if before.end_date == after.end_date else _intervals(before, before.end_date, after.end_date)
     if (next_moved, end_moved) == (runs + expected_shift["next_run_date"], expected_shift["end_date"]):
@@ -300,6 +295,22 @@ def _was_executed(before: _Schedule, after: _Schedule, expected_shift: Mapping[s
             return False
         raise FieldError(".recurring.next_run_date", "it has moved by a charge or by this call")
     raise FieldError(".recurring.next_run_date", "it has moved by another number of intervals")
+
+
+def _ends(schedule: _Schedule, expected_shift: Mapping[str, int]) -> bool:
+    """Whether the write moves the next charge past the end, so that none is left."""
+    if not schedule.next_run_date or not schedule.end_date or not schedule.interval or expected_shift["end_date"]:
+        return False
+    first, last = date.fromisoformat(schedule.next_run_date), date.fromisoformat(schedule.end_date)
+    number = expected_shift["next_run_date"] * schedule.interval
+    try:
+        if schedule.interval_type == IntervalType.MONTH:
+            return _add_months(first, number) > last - timedelta(days=_TOLERANCE)
+        return first + timedelta(days=number * _DAYS[schedule.interval_type or ""]) > last
+    except KeyError:
+        return False
+    except (OverflowError, ValueError):  # after the year 9999
+        return True
 
 
 def _intervals(schedule: _Schedule, start: str | None, end: str | None) -> int:

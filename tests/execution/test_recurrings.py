@@ -245,12 +245,25 @@ UNPROVEN: dict[str, tuple[dict[str, Any], str]] = {
     "moved back": ({"next_run_date": "2019-01-23"}, "another number of intervals"),
     "the end moved": ({"next_run_date": "2019-03-23", "end_date": "2020-11-22"}, "another number of intervals"),
     "between two dates": ({"next_run_date": "2019-03-10"}, "not a number of intervals apart"),
-    "no next charge": ({"next_run_date": "0000-00-00", "status": "ended"}, "it shows no next charge"),
+    "no next charge": ({"next_run_date": "0000-00-00", "status": "on hold"}, "it shows no next charge"),
     "no transactions": ({"next_run_date": "2019-03-23", "transactions": None}, "a charge may have run"),
     "moved by a charge": ({"next_run_date": "2019-03-23", "transactions": [{"id": "t"}, {"id": "u"}]}, "reset"),
 }
 MISSING: list[dict[str, Any]] = [{"next_run_date": "0000-00-00"}, {"interval": None}, {"transactions": None}]
 SKIPPED = date(2019, 3, 23)
+ENDED = {"next_run_date": "0000-00-00", "status": "ended"}
+LAST: list[dict[str, Any]] = [
+    {"end_date": "2019-03-22"},
+    {"end_date": "2019-02-23"},
+    {"interval": 2, "interval_type": "w", "end_date": "2019-03-08"},
+    {"next_run_date": "9999-12-15", "end_date": "9999-12-31"},
+]
+NOT_LAST: list[dict[str, Any]] = [
+    {"end_date": "2019-04-22"},
+    {"interval": 2, "interval_type": "w", "end_date": "2019-03-09"},
+    {"interval": 2, "interval_type": "y", "end_date": "2019-03-08"},
+    {"end_date": None},
+]
 SKIPS = [
     *(
         case(f"unknown: {name}", skip, (OutcomeUnknownError, reason), "GET POST GET",
@@ -269,6 +282,21 @@ SKIPS = [
     ),
     case("beside a charge, two intervals show the skip", skip, {"next_run_date": date(2019, 4, 23)}, "GET POST GET",
          get=[plan("t"), plan("t", "u", next_run_date="2019-04-23")], post=[LOST]),
+    *(
+        case(f"after the last charge, {before}, it has ended", skip, {"status": "ended"}, way,
+             get=[plan(**before), plan(**before | ENDED)], post=[post])
+        for before in LAST
+        for way, post in (("GET POST", plan(**before | ENDED)), ("GET POST GET", LOST))
+    ),
+    *(
+        case(f"before the last charge, {before}, a skip does not end it", skip, OutcomeUnknownError, "GET POST GET",
+             get=[plan(**before), plan(**before | ENDED)], post=[LOST])
+        for before in NOT_LAST
+    ),
+    case("a charge in the meantime may have been the last one", skip, OutcomeUnknownError, "GET POST GET",
+         get=[plan(end_date="2019-03-22"), plan("t", **ENDED, end_date="2019-03-22")], post=[LOST]),
+    case("a deferral ends nothing", defer, OutcomeUnknownError, "GET POST GET",
+         get=[plan(end_date="2019-03-22"), plan(**ENDED, end_date="2019-03-22")], post=[LOST]),
     case("the dates of another recurring are not compared", skip, (NotSentError, "id is 'another'"), "GET",
          get=[plan(id="another")]),
     case("a refusal is checked, because a proxy may have sent the request twice", skip, ValidationError,

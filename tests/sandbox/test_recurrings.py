@@ -302,9 +302,12 @@ def test_other_account(shop: Shop, errors: Errors) -> None:
 
 
 def test_next_date(shop: Shop, errors: Errors) -> None:
-    """Neither the date of an inactive plan can be set, nor that of an active one be cleared."""
+    """Neither the date of an inactive plan can be set, nor that of an active one be cleared or moved past its end."""
     record = made(shop)
     path = f"/v2/recurrings/{record['id']}"
+    said = {"next_run_date": ["Next Run Date must not be after End Date."]}
+    assert errors(shop.put("recurring", path, {"next_run_date": "2032-10-23"})) == said
+    assert shop.put("recurring", path, {"next_run_date": "2032-10-22"}).status_code == 200
     said = {"next_run_date": ["Next Run Date cannot be blank."]}
     assert errors(shop.put("recurring", path, {"next_run_date": NONE})) == said
     act(shop, record, "placeOnHold")

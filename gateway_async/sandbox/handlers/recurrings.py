@@ -117,11 +117,16 @@ def _check_change(context: RequestContext, row: Row, values: Row, problems: Prob
     elif "account_vault_id" in values and values["account_vault_id"] is None:
         problems.add_blank("account_vault_id")
     check_product(context.gateway, "product_transaction_id", values, row["payment_method"], problems)
-    day = values.get("next_run_date", row["next_run_date"])
-    if day != row["next_run_date"] and row["status"] != RecurringState.ACTIVE:
+    changed = row | values
+    day, end = (changed[name] or NO_DATE for name in ("next_run_date", "end_date"))
+    if day == row["next_run_date"]:
+        return
+    if row["status"] != RecurringState.ACTIVE:
         problems.add("next_run_date", f"Next Run Date cannot be set when status is {row['status']}.")
-    elif day != row["next_run_date"] and day == NO_DATE:
+    elif day == NO_DATE:
         problems.add_blank("next_run_date")
+    message = "Next Run Date must not be after End Date."
+    problems.check(not NO_DATE < end < day, "next_run_date", message, "end_date")
 
 
 def _complete(context: RequestContext, values: Row, account: Account) -> Row:
