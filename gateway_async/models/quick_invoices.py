@@ -259,11 +259,11 @@ class QuickInvoiceUpdate(Request):
     email: Email | Unset | None = UNSET
     """The email address for notifications, 5 to 128 characters."""
     notification_days_before_due_date: Days | Unset | None = UNSET
-    """Notify the customer this number of days before `due_date`, 0 to 99."""
+    """Notify the customer this number of days before `due_date`, 0 to 99; None for not at all."""
     notification_on_due_date: bool | Unset | None = UNSET
     """Whether to notify the customer on `due_date`."""
     notification_days_after_due_date: Days | Unset | None = UNSET
-    """Notify the customer this number of days after `due_date`, 0 to 99."""
+    """Notify the customer this number of days after `due_date`, 0 to 99; None for not at all."""
     note: InvoiceNote | Unset | None = UNSET
     """A note that the customer sees, at most 200 characters."""
     attach_files_to_email: bool | Unset | None = UNSET

@@ -78,9 +78,11 @@ def test_a_jump_runs_the_jobs_of_every_day(shop: Shop, sandbox: Sandbox, sent_me
 
 
 def test_reminder_days(shop: Shop, sandbox: Sandbox, sent_messages: SentMessages) -> None:
-    """Three fields of the invoice set the days; 0 on the due date omits that reminder."""
+    """Three fields of the invoice set the days; 0 on the due date omits that reminder, a later null the others."""
     fields = {"notification_days_before_due_date": 9, "notification_on_due_date": 0}
     invoiced(shop, **fields, notification_days_after_due_date=1)
+    none = {"notification_days_before_due_date": None, "notification_days_after_due_date": None}
+    shop.put("quickinvoice", f"/v2/quickinvoices/{invoiced(shop, notification_on_due_date=0)['id']}", none)
     sandbox.advance(20 * DAY)
     assert sent_messages() == [("before due", midnight(on(1))), ("after due", midnight(on(11)))]
 

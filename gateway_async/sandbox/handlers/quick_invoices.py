@@ -54,6 +54,8 @@ _CLOSED = (InvoiceStatus.CLOSED, InvoiceStatus.CLOSED_ALIAS)
 
 MOST_FILES, LARGEST_FILE = 4, 5 * 1024 * 1024
 _UNTYPED = "application/octet-stream"
+_REMINDERS = ("notification_days_before_due_date", "notification_days_after_due_date")
+"""The days of reminders, which have defaults. Null in a PUT leaves such a reminder out."""
 
 
 async def create(context: RequestContext) -> Response:
@@ -143,6 +145,7 @@ def _read_values(context: RequestContext, body: Row, problems: Problems, *, curr
         check_license(product, merged, problems)
     if current:
         _check_same_products(current, values, problems)
+        values |= {name: None for name in _REMINDERS if body.get(name, "") is None}
     return values
 
 
