@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway_async import AsyncGateway, InvalidRequestError, NotFoundError, UserApiKey, ValidationError
+from gateway_async import AsyncGateway, InvalidRequestError, NotFoundError, TagCreate, UserApiKey, ValidationError
 from gateway_async.sandbox import Sandbox, SandboxInfo
 
 
@@ -76,8 +76,9 @@ async def test_relationships(sandbox: Sandbox, relationship: str | None, names: 
 
 @pytest.mark.asyncio
 async def test_location_info(sandbox: Sandbox) -> None:
-    """An info has the merchant accounts, with a surcharge if there is one, the terminals and the links."""
+    """An info has the merchant accounts, with a surcharge if there is one, the terminals, the tags and the links."""
     async with sandbox.gateway() as gateway:
+        tag = await gateway.tags.create(TagCreate(title="Tea"))
         (info,) = (await gateway.locations.infos()).records
         (full,) = (await gateway.locations.infos(expand=("terminals",))).records
         sandbox.change_product(surcharge=True)
@@ -87,6 +88,7 @@ async def test_location_info(sandbox: Sandbox) -> None:
     assert [terminal.id for terminal in info.terminals or ()] == [sandbox.info.terminal_id]
     assert [terminal.serial_number for terminal in info.terminals or ()] == [None]
     assert [terminal.serial_number for terminal in full.terminals or ()] != [None]
+    assert [each["id"] for each in info.tags or ()] == [tag.id]
     assert info.product_file is None
     assert info.extra["_links"]["location"]["href"].endswith(f"/v2/locations/{info.id}")
     accounts = charging.product_transactions or ()

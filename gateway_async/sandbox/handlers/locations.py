@@ -18,7 +18,7 @@ from gateway_async.sandbox.request.standard_handlers import make_update
 from gateway_async.sandbox.request.transaction_relations import show_surcharge
 from gateway_async.sandbox.runtime.gateway import Gateway
 from gateway_async.sandbox.runtime.store import ALIVE
-from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TERMINAL, USER
+from gateway_async.sandbox.schema import LOCATION, LOCATION_INFO, PRODUCT_FILE, PRODUCT_TRANSACTION, TAG, TERMINAL, USER
 from gateway_async.sandbox.schema.fields import Field, Row
 from gateway_async.sandbox.schema.kinds import BIT, TEXT
 
@@ -125,5 +125,5 @@ def _show_related(gateway: Gateway, location_id: str, active: int | None) -> Row
             {name: row[name] for name in _TERMINAL_FIELDS}
             for row in gateway.store.select(TERMINAL, f"location_id = ? AND {ALIVE} ORDER BY id", (location_id,))
         ],
-        "tags": [],
+        "tags": [TAG.show(row) for row in gateway.store.filter(TAG, location_id=location_id)],
     }
