@@ -122,6 +122,9 @@ class RawSide(_Payments):
         records: list[Values] = self._send("GET", f"/v2/{plural}", params=dict(filters)).json()[plural]
         return records
 
+    def read_text(self, path: str, **params: Any) -> str:
+        return self._send("GET", path, params=params).text
+
     def settle(self, batch_id: str) -> Values:
         batch: Values = self._send("POST", f"/v2/transactionbatches/{batch_id}/settle").json()["transactionbatch"]
         return batch
@@ -181,6 +184,10 @@ class SdkSide(_Payments):
 
         found: list[Values] = self._ask(read)
         return found
+
+    def read_text(self, path: str, **params: Any) -> str:
+        body: bytes = self._ask(partial(self.gateway.request, "GET", path, params=params, kind="read")).body
+        return body.decode()
 
     def settle(self, batch_id: str) -> Values:
         return self._call(self.gateway.transaction_batches.settle, batch_id)

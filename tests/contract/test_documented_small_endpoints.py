@@ -1,37 +1,19 @@
 """Small endpoints, row by row, through raw HTTP and through the SDK: corrected checks, and transactions as files."""
 
 import csv
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from gateway_async import AsyncGateway
 from gateway_async.sandbox import Sandbox
 
 from .calls import CHECK, refused_check, voided_check
 from .raw_client import RawClient
-from .sides import SdkSide, Side, refusal
+from .sides import Side, refusal
 
 DAY = 24 * 60 * 60
 LIST, FILE = "/v2/transactions", "/custom/tsvtransactions"
-Read = Callable[..., str]
-
-
-@pytest.fixture(params=["HTTP", "SDK"])
-def read(request: pytest.FixtureRequest, raw_client: RawClient, sides: dict[str, Any]) -> Read:
-    """Read a text by its path and parameters."""
-    sdk: SdkSide = sides["SDK"]
-
-    async def request_text(gateway: AsyncGateway, path: str, params: dict[str, Any]) -> str:
-        return (await gateway.request("GET", path, params=params, kind="read")).body.decode()
-
-    def by_sdk(path: str, **params: Any) -> str:
-        text: str = sdk.portal.call(request_text, sdk.gateway, path, params)
-        return text
-
-    return by_sdk if request.param == "SDK" else lambda path, **params: raw_client.http.get(path, params=params).text
 
 
 def rows(text: str, *, delimiter: str) -> list[dict[str, str]]:
@@ -86,26 +68,26 @@ def test_uncorrectable(raw_client: RawClient, sandbox: Sandbox, side: Side) -> N
 
 @pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_the_columns_of_a_file_are_the_fields_of_the_list(
-    raw_client: RawClient, read: Read, name: str, delimiter: str
+    raw_client: RawClient, side: Side, name: str, delimiter: str
 ) -> None:
     sale = raw_client.sale(description='Tea, "hot"', custom_data={"a": [1]})
-    (row,) = rows(read(LIST, _format=name, id=sale["id"]), delimiter=delimiter)
+    (row,) = rows(side.read_text(LIST, _format=name, id=sale["id"]), delimiter=delimiter)
     (listed,) = raw_client.http.get(LIST, params={"id": sale["id"]}).json()["transactions"]
     assert [*row] == [field for field in listed if field not in {"_links", "tags"}]
     assert (row["id"], row["description"], row["transaction_amount"]) == (sale["id"], 'Tea, "hot"', "12.50")
     assert row["custom_data"] == '{"a":[1]}'
 
 
-def test_bounds(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+def test_bounds(raw_client: RawClient, sandbox: Sandbox, side: Side) -> None:
     """Times of the form yyyy-mm-dd hh:mm:ss belong to the range."""
     sandbox.advance(DAY)
     sale = raw_client.sale()
     bounds = {"created_ts_from": time_of(sale), "created_ts_to": "2099-12-31 23:59:59"}
-    found = rows(read(LIST, _format="csv", created_ts="custom", **bounds), delimiter=",")
+    found = rows(side.read_text(LIST, _format="csv", created_ts="custom", **bounds), delimiter=",")
     assert [row["id"] for row in found] == [sale["id"]]
 
 
-def test_location_file(raw_client: RawClient, sandbox: Sandbox, read: Read) -> None:
+def test_location_file(raw_client: RawClient, sandbox: Sandbox, side: Side) -> None:
     """The file has twelve columns; a void and a reject follow their payments, and the id of a reject ends in cb."""
     sandbox.advance(DAY)
     sale, voided = raw_client.sale(), raw_client.sale()
@@ -114,7 +96,7 @@ def test_location_file(raw_client: RawClient, sandbox: Sandbox, read: Read) -> N
     since = time_of(sale)
     sandbox.advance(DAY)
     sandbox.return_payment(debit["id"], "R01")
-    found = rows(read(FILE, location_id=raw_client.info.location_id, from_date=since), delimiter="\t")
+    found = rows(side.read_text(FILE, location_id=raw_client.info.location_id, from_date=since), delimiter="\t")
     assert {len(row) for row in found} == {12}
     assert [(row["id"], row["event"], row["reason_code_id"], row["transaction_amount"]) for row in found] == [
         (sale["id"], "payment", "1000", "12.50"),

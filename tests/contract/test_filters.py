@@ -102,18 +102,16 @@ TYPED = {
 """Resource → columns that its model knows."""
 
 
-@pytest.mark.parametrize(
-    ("resource", "name"), [(resource, name) for resource, names in TYPED.items() for name in names]
-)
-def test_sdk_columns(sides: dict[str, Any], resource: str, name: str) -> None:
+def test_sdk_columns(sides: dict[str, Any]) -> None:
     """The SDK lets each column through as a filter and as an order; the strict gateway accepts both."""
     sdk: SdkSide = sides["SDK"]
 
-    async def read() -> object:
-        pages = getattr(sdk.gateway, resource)
-        return await pages.list({name: "1"}, sort=f"-{name}")
+    async def read() -> None:
+        for resource, names in TYPED.items():
+            for name in names:
+                assert isinstance(await getattr(sdk.gateway, resource).list({name: "1"}, sort=f"-{name}"), Page)
 
-    assert isinstance(sdk.portal.call(read), Page)
+    sdk.portal.call(read)
 
 
 EXPIRY = {"0130": 6, "0729": 0, "0129": 0, "0830": 13}

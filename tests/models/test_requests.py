@@ -187,9 +187,6 @@ def test_naive_end(wrong: Any) -> None:
         for ends in ((wrong, NOON), (NOON, wrong)):
             with pytest.raises(InvalidRequestError, match="aware datetimes"):
                 make(*ends)
-
-
-def test_times_without_custom_are_refused_as_a_name() -> None:
     with pytest.raises(InvalidRequestError, match=r"name must be text \(expected TimeRange\.custom\(start, end\)"):
         TimeRange(NOON, NOON)  # type: ignore[arg-type]
 

@@ -82,11 +82,9 @@ def test_edit(shop: Shop) -> None:
     assert shop.put("transaction", path, {"order_num": "7"}).json()["transaction"]["order_num"] == "7"
 
 
-FLAGS = ("is_voidable", "is_refundable", "is_reversible", "is_completable", "is_settled")
-
-
 def test_expands(shop: Shop) -> None:
     """is_voidable and its siblings follow the status, and what was refunded."""
+    names = ("is_voidable", "is_refundable", "is_reversible", "is_completable", "is_settled")
     account = {"account_number": ..., "exp_date": ...}
     cases: list[tuple[str, str, str, tuple[bool, ...]]] = [
         ("sale", "12.50", "", (True, True, True, False, False)),
@@ -99,8 +97,8 @@ def test_expands(shop: Shop) -> None:
         made = shop.paid(amount, action=action)
         if refund:
             shop.paid(refund, action="refund", previous_transaction_id=made["id"], **account)
-        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(FLAGS)).json()["transaction"]
-        assert tuple(shown[name] for name in FLAGS) == allowed
+        shown = shop.get(f"/v2/transactions/{made['id']}", expand=",".join(names)).json()["transaction"]
+        assert tuple(shown[name] for name in names) == allowed
 
 
 def test_partial_approval(shop: Shop, errors: Errors) -> None:
