@@ -541,7 +541,9 @@ def _address_problems(base_url: str, allow_http: bool) -> Iterator[str]:
         host = url.host  # a host that IDNA cannot decode is a ValueError
     except (TypeError, ValueError, httpx.InvalidURL):
         url, host = httpx.URL(""), ""
-    if url.scheme not in ("http", "https") or not host or url.userinfo or "?" in base_url or "#" in base_url:
+    is_port = url.port is None or 0 < url.port < 65_536  # noqa: PLR2004
+    is_address = url.scheme in ("http", "https") and host and is_port and not url.userinfo
+    if not is_address or "?" in base_url or "#" in base_url:
         yield 'must be an http or https address, such as "https://api.example.test"'
     elif url.path.rstrip("/").endswith("/v2"):
         yield "leave /v2 out; it is part of every path"

@@ -336,7 +336,7 @@ def test_closing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    [*(f"https://x.test{rest}" for rest in ("/v2", "/v2/", "?", "#")), "http://256.256.256.256", "x", "http://", 7],
+    [*(f"https://x.test{rest}" for rest in ("/v2", "/v2/", "?", "#", ":65536")), "http://256.256.256.256", "x", 7],
 )
 def test_addresses(address: Any) -> None:
     """`/v2` is part of every path, and what httpx cannot parse would fail at the first payment."""

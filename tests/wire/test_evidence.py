@@ -152,7 +152,6 @@ def test_invoice_mark() -> None:
 
 
 UNCLEAR: list[tuple[str, dict[str, Any], str]] = [
-    ("authcomplete", {}, "status_id: missing"),
     ("authcomplete", {"status_id": None}, "status_id: missing"),
     ("authcomplete", {"status_id": 101, "transaction_amount": "12.00"}, "captured for other amounts"),
     ("authincrement", {"transaction_amount": "12.00"}, "raised to more than"),
