@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 PROJECT = PYPROJECT["project"]
-IN_PARALLEL = ("-n", "6", "--dist", "loadscope")  # more than cores: tests wait a lot
+IN_PARALLEL = ("-n", "8", "--dist", "loadscope")  # more than cores: tests wait a lot
 ALL_TESTS = ("-m", "not slow", *IN_PARALLEL)
 CORE = ",".join(f"gateway_async/{name}/*" for name in ("_execution", "_http", "_wire", "models", "resources"))
 PYTHONS = nox.project.python_versions(PYPROJECT)

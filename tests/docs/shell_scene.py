@@ -100,7 +100,7 @@ SHORT_FORMS: Mapping[str, str] = {
     "pytest -m docs": "pytest -m docs tests/docs/test_picture.py",
     "pytest -m house": "pytest -m house tests/architecture/test_field_docstrings.py",
     "pytest -m chaos": "pytest -m chaos tests/crash_testing/test_invariants.py",
-    'pytest -m "not slow" -n 6': 'pytest -m "not slow" -n 1 tests/test_errors.py',
+    'pytest -m "not slow" -n 8': 'pytest -m "not slow" -n 1 tests/test_errors.py',
     "pytest tests/contract -k paylink": "pytest tests/contract/test_rows.py -k paylink",
     "python -m tests.simulation --seeds 0..1000 --processes 2": (
         "python -m tests.simulation --seeds 10..14 --processes 2"
