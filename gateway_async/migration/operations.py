@@ -68,11 +68,10 @@ class RowOperations:
             task: the row.
             create_error: the error of a create that the gateway rejected, perhaps because the account exists already.
         """
-        api_id = task.sent_row.api_id
         try:
-            vault = await self._vaults.get(ApiId(api_id, task.request.location_id))
+            vault = await self._vaults.get(ApiId(task.sent_row.api_id, task.request.location_id))
         except NotFoundError:
-            return await self._handle_not_found(task, api_id, create_error)
+            return await self._handle_not_found(task, create_error)
         except RecordDeletedError:
             self._results.record_rejected(task, ("account_vault_api_id: the account stored under this id was deleted",))
         except InvalidRequestError as error:
@@ -91,8 +90,9 @@ class RowOperations:
         self._record_found(task, cast("AccountVault", vault))
         return None
 
-    async def _handle_not_found(self, task: RowTask, api_id: str, create_error: StatusError | None) -> Step | None:
+    async def _handle_not_found(self, task: RowTask, create_error: StatusError | None) -> Step | None:
         self._note_response()
+        api_id = task.sent_row.api_id
         if create_error is not None:
             self._results.record_rejected(task, reasons_from(create_error))
         elif api_id != task.journal_row.api_id:

@@ -233,26 +233,6 @@ def add_up(report: Report, shards: Sequence[Report], stored: int) -> None:
     report.failures = sum((Counter(each.failures) for each in shards), Counter[str]())
 
 
-class Samples:
-    """A few hundred samples at most, evenly over a duration of any length."""
-
-    def __init__(self) -> None:
-        self._kept: list[Sample] = []
-        self._every = 1
-        self._seen = 0
-
-    def with_one_of(self, report: Report) -> Sequence[Sample]:
-        """Add a sample of the report and return all. If there are too many, half of them are dropped."""
-        if self._seen % self._every == 0:
-            done = report.rows - report.skipped
-            self._kept.append(Sample(report.seconds, done, report.failed_attempts, report.limit))
-        self._seen += 1
-        if len(self._kept) > _MAX_SAMPLES:
-            self._kept = self._kept[::2]
-            self._every *= 2
-        return self._kept
-
-
 @attrs.define
 class ReportCallbacks:
     """Calls the caller's functions with a report, after updating its duration and samples."""
@@ -261,15 +241,25 @@ class ReportCallbacks:
     stop_when: Callable[[Report], str | None] | None = None
     on_progress: Callable[[Report], object] | None = None
     _started_at: float = attrs.field(factory=anyio.current_time)
-    _samples: Samples = attrs.field(factory=Samples)
+    _every: int = attrs.field(default=1, init=False)
+    _calls: int = attrs.field(default=0, init=False)
 
     def call(self) -> str | None:
         """Return the reason to stop, if there is one."""
         self.report.seconds = anyio.current_time() - self._started_at
-        self.report.samples = self._samples.with_one_of(self.report)
+        self._add_sample(self.report)
         if self.on_progress:
             self.on_progress(self.report)
         return self.stop_when(self.report) if self.stop_when else None
+
+    def _add_sample(self, report: Report) -> None:
+        """Add a sample. If there are too many, half of them are dropped, so that they stay evenly distributed."""
+        if self._calls % self._every == 0:
+            sample = Sample(report.seconds, report.rows - report.skipped, report.failed_attempts, report.limit)
+            report.samples = [*report.samples, sample]
+        self._calls += 1
+        if len(report.samples) > _MAX_SAMPLES:
+            report.samples, self._every = report.samples[::2], self._every * 2
 
 
 @asynccontextmanager

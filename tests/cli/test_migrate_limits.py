@@ -5,7 +5,8 @@ from datetime import datetime
 import pytest
 
 from gateway_async import InvalidRequestError
-from gateway_async.cli.migrate.limits import Limits, Window
+from gateway_async.cli.migrate.limits import Window
+from gateway_async.cli.migrate.options import MigrationOptions
 from gateway_async.migration import Report
 
 OVERNIGHT = Window.parse("22:00-06:00")
@@ -31,7 +32,7 @@ def at(clock: str) -> datetime:
 def test_a_window_opens_and_closes(window: Window, clock: str, seconds_until_open: float) -> None:
     assert window.seconds_until_open(at(clock)) == seconds_until_open
     assert window.contains(at(clock)) is (seconds_until_open == 0)
-    reason = Limits(window=window).reason_to_stop(Report(), at(clock))
+    reason = MigrationOptions(file="-", window=str(window)).reason_to_stop(Report(), at(clock))
     assert reason == (None if seconds_until_open == 0 else f"the window {window} has closed")
 
 
@@ -51,4 +52,4 @@ def test_what_is_no_window_is_refused(text: str) -> None:
     ],
 )
 def test_a_limit_that_is_reached_is_named(report: Report, reason: str | None) -> None:
-    assert Limits(max_seconds=10, max_rejected=2).reason_to_stop(report, at("12:00")) == reason
+    assert MigrationOptions(file="-", max_seconds=10, max_rejected=2).reason_to_stop(report, at("12:00")) == reason

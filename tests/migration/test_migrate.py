@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from gateway_async import AsyncGateway, CardVaultCreate, ContactCreate, JournalE
 from gateway_async.migration.journal.protocol import Journal, JournalRun, RowResult, RowStarted, RowState
 from gateway_async.migration.journal.store import PostgresJournal, SqliteJournal
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.report import Report, Samples, Totals
+from gateway_async.migration.report import Report, Totals
 from gateway_async.migration.rows.row import VaultRow, create_row_task, fingerprint_of, with_former_key
 from gateway_async.migration.sources.files import read_rows
 from gateway_async.sandbox import Sandbox
@@ -170,18 +169,6 @@ async def test_tables_of_an_earlier_version_get_what_they_lack() -> None:
 
 async def test_a_fingerprint_stays_what_it_is() -> None:
     assert fingerprint_of(VaultRow(key="k", request=card(1, title="x"))) == "39a4b4a39b35ff2d7c2e0e7f130653f3"
-
-
-async def test_samples_are_few() -> None:
-    """However long it takes, and evenly."""
-    samples, report = Samples(), Report()
-    for second in range(100_000):
-        report.seconds = float(second)
-        samples.with_one_of(report)
-    kept = samples.with_one_of(report)[:-1]
-    assert 300 < len(kept) <= 601
-    gaps = {later.seconds - earlier.seconds for earlier, later in pairwise(kept)}
-    assert len(gaps) == 1
 
 
 async def test_a_journal_belongs_to_one_location(gateway: AsyncGateway, sandbox: Sandbox, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import anyio
@@ -26,7 +27,7 @@ from gateway_async import (
 )
 from gateway_async.migration.journal.protocol import JournalEntry, RowResult, RowStarted, RowState
 from gateway_async.migration.migrate import migrate_vaults
-from gateway_async.migration.report import Report, Totals
+from gateway_async.migration.report import Report, ReportCallbacks, Totals
 from gateway_async.migration.rows.row import VaultRow, fingerprint_of
 from gateway_async.observe import AttemptFailed, NextStep
 from tests.support.virtual_time import virtual_time
@@ -742,3 +743,14 @@ async def test_a_slow_count_delays_the_first_row_once(migration: Migration, monk
     await migration.run(rows(9), on_progress=lambda report: reports.append((report.seconds, report.stored)))
     assert reports[0][0] <= 1.1
     assert 3 <= next(seconds for seconds, stored in reports if stored) < 4
+
+
+async def test_samples_are_few() -> None:
+    """However long it takes, and evenly."""
+    callbacks = ReportCallbacks(Report())
+    for _ in range(10_000):
+        await anyio.sleep(1)
+        callbacks.call()
+    kept = callbacks.report.samples
+    assert 300 < len(kept) <= 601
+    assert len({later.seconds - earlier.seconds for earlier, later in pairwise(kept)}) == 1

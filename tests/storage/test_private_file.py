@@ -19,9 +19,9 @@ from gateway_async._storage.private_file import create_private
 from gateway_async.errors import InboxError
 from gateway_async.migration import JournalEntry, RowResult, RowState, VaultRow
 from gateway_async.migration.journal.store import _FORMAT as JOURNAL
-from gateway_async.migration.output.files import check_output
+from gateway_async.migration.output.files import AtomicFile, check_output
 from gateway_async.migration.output.rejects import Rejects
-from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
+from gateway_async.migration.output.tables import InputFormat, write_vault_ids
 from gateway_async.postbacks.inbox.store import _FORMAT as INBOX
 from gateway_async.sandbox.runtime.store import Store
 from tests.support.ledgers import LedgerFile
@@ -164,7 +164,8 @@ async def test_migration_outputs(tmp_path: Path, modes: list[tuple[str, int]]) -
     (tmp_path / "rejects.csv").chmod(0o644)
     modes.clear()
     await write_vault_ids(tmp_path / "out.csv", one_entry())
-    write_report(tmp_path / "report.html", "<p>")
+    with AtomicFile(tmp_path / "report.html", "utf-8") as report:
+        report.write("<p>")
     for kind in ("csv", "jsonl", "parquet"):
         file = rejects(tmp_path / f"rejects.{kind}", kind)
         assert stat.S_IMODE((tmp_path / f"rejects.{kind}.part").stat().st_mode) == 0o600
@@ -190,7 +191,7 @@ def test_unsafe_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, forc
             check_output(option, other, force=force)
     for path in (link, other):
         with pytest.raises(PermissionError):
-            write_report(path, "")
+            AtomicFile(path, "utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "other.csv"]
 
 

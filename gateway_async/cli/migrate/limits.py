@@ -1,13 +1,11 @@
-"""The limits of the `migrate` command: a time of day, a duration, and a number of rejected rows."""
+"""The time of day in which the `migrate` command may run."""
 
 from datetime import datetime, time, timedelta
 from typing import Self
 
 import attrs
 
-from gateway_async._text import pluralize
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration import Report
 
 
 @attrs.frozen
@@ -49,23 +47,3 @@ class Window:
 
     def __str__(self) -> str:
         return f"{self.begins:%H:%M}-{self.ends:%H:%M}"
-
-
-@attrs.frozen(kw_only=True)
-class Limits:
-    """The limits of a run; None for no limit."""
-
-    window: Window | None = None
-    max_seconds: float | None = None
-    max_rejected: int | None = None
-
-    def reason_to_stop(self, report: Report, now: datetime) -> str | None:
-        """Describe the limit that is reached, or return None. Repeated rows count as rejected."""
-        seconds, most = self.max_seconds, self.max_rejected
-        if self.window and not self.window.contains(now):
-            return f"the window {self.window} has closed"
-        if seconds and report.seconds >= seconds:
-            return f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
-        if most is not None and report.rejected + report.repeated > most:
-            return f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
-        return None

@@ -1,6 +1,7 @@
 """The options of a migration: of its input, its output files, its speed and its limits. Each is a field, said once."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -10,12 +11,13 @@ import typer
 
 from gateway_async import AsyncGateway
 from gateway_async._secrets import is_address
+from gateway_async._text import pluralize
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.cli.command import split_pairs
-from gateway_async.cli.migrate.limits import Limits, Window
+from gateway_async.cli.migrate.limits import Window
 from gateway_async.cli.output import check_location
 from gateway_async.errors import InvalidRequestError
-from gateway_async.migration import Columns, Journal, PostgresJournal, SqliteJournal, read_rows
+from gateway_async.migration import Columns, Journal, PostgresJournal, Report, SqliteJournal, read_rows
 from gateway_async.migration.output.files import check_output
 
 _DEFAULT_CONNECTIONS: Final = 100
@@ -235,10 +237,20 @@ class MigrationOptions(InputOptions):
         return self.input_at(self.file)
 
     @cached_property
-    def limits(self) -> Limits:
-        """The limits that stop it."""
-        window = Window.parse(self.window) if self.window else None
-        return Limits(window=window, max_seconds=self.max_seconds, max_rejected=self.max_rejected)
+    def times(self) -> Window | None:
+        """The time of day in which it may run; None for any."""
+        return Window.parse(self.window) if self.window else None
+
+    def reason_to_stop(self, report: Report, now: datetime) -> str | None:
+        """Describe the limit that is reached, or return None. Repeated rows count as rejected."""
+        seconds, most = self.max_seconds, self.max_rejected
+        if self.times and not self.times.contains(now):
+            return f"the window {self.times} has closed"
+        if seconds and report.seconds >= seconds:
+            return f"maximum of {seconds:g} {pluralize(seconds, 'second')} reached"
+        if most is not None and report.rejected + report.repeated > most:
+            return f"more than {most:,} {pluralize(most, 'row was', 'rows were')} rejected"
+        return None
 
     @cached_property
     def journal_location(self) -> str:
@@ -260,7 +272,7 @@ class MigrationOptions(InputOptions):
             BadParameter: the input is not a file, or an option has the wrong form.
             InvalidRequestError: an option is wrong, or two options contradict each other.
         """
-        source, window = self.input.path, self.limits.window
+        source, window = self.input.path, self.times
         if not self.plan:
             self._check_paths(source)
         elif self.serve is not None:

@@ -3,10 +3,11 @@
 import json
 import sys
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -37,11 +38,11 @@ from gateway_async.errors import GatewayError, InvalidRequestError, JournalError
 from gateway_async.migration import Journal, migrate_vaults, migrate_vaults_dask
 from gateway_async.migration.journal.protocol import RowResult, RowState, iterate_entries
 from gateway_async.migration.journal.store import open_limited_journal
-from gateway_async.migration.output.files import back_up, backup_path
+from gateway_async.migration.output.files import AtomicFile, back_up, backup_path
 from gateway_async.migration.output.page import render_page
 from gateway_async.migration.output.rejects import Rejects
 from gateway_async.migration.output.summary import RunContext, as_values, duration
-from gateway_async.migration.output.tables import InputFormat, write_report, write_vault_ids
+from gateway_async.migration.output.tables import InputFormat, write_vault_ids
 from gateway_async.migration.report import REJECTED_STATES, Report, count_reasons, update_totals
 from gateway_async.migration.rows.row import VaultRow
 from gateway_async.sandbox.serve import handle_signals
@@ -119,7 +120,7 @@ class MigrationRun:
         Raises:
             InvalidRequestError: the window is closed and the user did not ask to wait.
         """
-        window = self._options.limits.window
+        window = self._options.times
         if window is None or window.contains(datetime.now()):  # noqa: DTZ005  the user's local time
             return True
         left = duration(window.seconds_until_open(datetime.now()))  # noqa: DTZ005
@@ -180,7 +181,7 @@ class MigrationRun:
         if report.stopped:
             return None
         now = datetime.now()  # noqa: DTZ005  the user's local time
-        reason = self._interruption.check() or self._options.limits.reason_to_stop(report, now)
+        reason = self._interruption.check() or self._options.reason_to_stop(report, now)
         self._limit_reason = reason or self._limit_reason
         return reason
 
@@ -225,8 +226,8 @@ class MigrationRun:
             for option, write in (
                 ("--out", partial(self._write_vault_ids, journal)),
                 ("--rejects", self._write_rejects),
-                ("--report-json", self._write_json_report),
-                ("--report", self._write_html_report),
+                ("--report-json", partial(self._write_report, "JSON report", self._options.report_json, _render_json)),
+                ("--report", partial(self._write_report, "report", self._options.report, render_page)),
             ):
                 try:
                     await write()
@@ -270,15 +271,11 @@ class MigrationRun:
         elif not stopped and back_up(path, backup_path(path)):
             self._notes.append(f"No row was rejected; the rejects of an earlier run are now in {backup_path(path)}.")
 
-    async def _write_json_report(self) -> None:
-        if path := self._options.report_json:
-            write_report(path, json.dumps(as_values(self._report, self._context()), indent=2) + "\n")
-            self._files.append(("JSON report", str(path)))
-
-    async def _write_html_report(self) -> None:
-        if path := self._options.report:
-            write_report(path, render_page(self._report, self._context()))
-            self._files.append(("report", str(path)))
+    async def _write_report(self, kind: str, path: Path | None, render: Callable[[Report, RunContext], str]) -> None:
+        if path:
+            with AtomicFile(path, "utf-8") as file:
+                file.write(render(self._report, self._context()))
+            self._files.append((kind, str(path)))
 
     def _context(self) -> RunContext:
         options, wrote_rejects = self._options, any(name == "rejects" for name, _ in self._files)
@@ -316,3 +313,7 @@ class MigrationRun:
         counts = format_counts(self._report, running=False).plain.replace(" · ", ", ")
         journal = display_location(self._options.journal_location)
         return f"{counts}, in the journal {journal}" if self._report.rows else ""
+
+
+def _render_json(report: Report, context: RunContext) -> str:
+    return json.dumps(as_values(report, context), indent=2) + "\n"

@@ -191,12 +191,6 @@ def write_findings(path: Path) -> Iterator[Callable[[Finding], object]]:
         yield write_finding
 
 
-def write_report(path: Path, text: str) -> None:
-    """Write a report, or raise the `OSError` of a failed write."""
-    with AtomicFile(path, "utf-8") as file:
-        file.write(text)
-
-
 def _writer(path: Path, file: TextIO, fields: Sequence[str]) -> Callable[[Sequence[str | None]], object]:
     if path.suffix.lower() in _JSON_LINES:
         return lambda values: file.write(json.dumps(dict(zip(fields, values, strict=True)), ensure_ascii=False) + "\n")
