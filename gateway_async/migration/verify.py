@@ -37,6 +37,7 @@ from gateway_async.migration.rows.row import (
     row_problems,
     same_key,
     storable_key,
+    with_former_key,
 )
 from gateway_async.migration.rows.temporary_table import JournalRow, JournalRows
 from gateway_async.models.account_vaults import AccountVault, VaultCreate
@@ -127,8 +128,8 @@ class Verification:
             count_reason(self.reasons, (finding.verdict, generalize(detail)))
 
 
-Pair = tuple[JournalEntry, VaultCreate | None]
-"""A stored account, and the request that should have stored it, if known."""
+Pair = tuple[JournalEntry, VaultRow | None]
+"""A stored account, and the row that should have stored it, if known."""
 
 _MAX_UNREAD: Final = 100
 _PROGRESS_SECONDS: Final = 0.1
@@ -149,10 +150,10 @@ async def verify_vaults(
     """Read back what a migration has stored, and compare it; nothing is changed (contract, *Account vaults*).
 
     It compares the id and the last four digits, which the journal has. With the input it also compares expiry, holder
-    and contact, if the row has them. A card that was replaced by another one with the same last four digits is not
-    detected if the other compared values are equal. The gateway returns no more of a number, and the journal keeps
-    neither the number nor a hash of it. If a hundred accounts in a row cannot be read, it stops and says so. Of several
-    rows with one key, the one that was stored is compared.
+    and contact, if the row has them, and finds rows that were edited since. A card that was replaced by another one
+    with the same last four digits is not detected if the other compared values are equal. The gateway returns no more
+    of a number, and the journal keeps neither the number nor a hash of it. If a hundred accounts in a row cannot be
+    read, it stops and says so. Of several rows with one key, the one that was stored is compared.
 
     Args:
         gateway: a client.
@@ -206,7 +207,7 @@ class _Checker:
             if self.result.stopped:
                 scope.cancel()
 
-    async def _check_account(self, entry: JournalEntry, request: VaultCreate | None) -> None:
+    async def _check_account(self, entry: JournalEntry, row: VaultRow | None) -> None:
         try:
             vault = await self._gateway.account_vaults.get(entry.vault_id or "")
         except (NotFoundError, RecordDeletedError) as error:
@@ -221,7 +222,7 @@ class _Checker:
                 self.result.stopped = f"{_MAX_UNREAD} accounts in a row could not be read: {error}"
         else:
             self._unread_in_a_row = 0
-            if details := tuple(dict.fromkeys(_differences(entry, request, vault))):
+            if details := tuple(dict.fromkeys(_differences(entry, row, vault))):
                 self._add_finding(entry, Verdict.DIFFERENT, details)
             else:
                 self.result.matching += 1
@@ -289,7 +290,7 @@ async def _pair_with_rows(
             if reasons:
                 checker.add(Finding(storable_key(row), row.line, None, Verdict.NOT_STORED, reasons))
             elif journal_row and journal_row.is_sampled:
-                yield journal_row.entry, row.request
+                yield journal_row.entry, with_former_key(row) if journal_row.entry.key == row.former_key else row
     for entry in journal_rows.remaining():
         yield entry, None
 
@@ -312,10 +313,13 @@ def _find_row(journal_rows: JournalRows, row: VaultRow) -> tuple[JournalRow | No
     return (found, ()) if is_stored else (None, ("; ".join(entry.reasons) or f"row: {entry.state}",))
 
 
-def _differences(entry: JournalEntry, request: VaultCreate | None, vault: AccountVault) -> Iterator[str]:
+def _differences(entry: JournalEntry, row: VaultRow | None, vault: AccountVault) -> Iterator[str]:
     if vault.account_vault_api_id not in (entry.api_id, None):
         yield f"account_vault_api_id: is {vault.account_vault_api_id}, not {entry.api_id}"
     if entry.last_four is not None and vault.last_four != entry.last_four:
         yield f"last_four: is {vault.last_four}, not {entry.last_four}"
-    if request is not None:
-        yield from find_vault_differences(request, vault)
+    if row is not None and row.request is not None:
+        differences = find_vault_differences(row.request, vault)
+        yield from differences
+        if not differences and entry.fingerprint != fingerprint_of(row):
+            yield other_content(entry.line)

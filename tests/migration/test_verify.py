@@ -157,6 +157,17 @@ async def test_the_row_that_was_stored_is_compared(sandbox: Sandbox, gateway: As
     assert result.totals == report.totals == Totals(stored=1, rejected=1, repeated=1)
 
 
+async def test_a_row_that_was_edited_is_not_what_is_stored(
+    sandbox: Sandbox, gateway: AsyncGateway, journal: Path
+) -> None:
+    (card,) = cards(sandbox, 1)
+    await migrate_vaults(gateway, [VaultRow(key="k", line=2, request=card)], journal=journal)
+    edited = VaultRow(key="k", line=2, request=attrs.evolve(card, billing_zip="12345"))
+    (finding,) = (await verify_vaults(gateway, journal=journal, rows=[edited])).findings
+    assert finding.verdict is Verdict.DIFFERENT
+    assert finding.details == ("key: line 2 is stored under this key with other content",)
+
+
 async def test_a_row_that_was_stored_from_a_later_line_is_compared(
     sandbox: Sandbox, gateway: AsyncGateway, journal: Path
 ) -> None:

@@ -50,9 +50,9 @@ class VerifyCommand(InputOptions):
     """Read back what a migration stored, and compare it. It changes nothing.
 
     The journal has the id and the last four digits. The input adds expiry, holder and contact, and shows which rows
-    were not stored, even with --sample. If several rows have the same key, the stored one is compared. A card that was
-    replaced by another with the same last four digits goes unnoticed: neither the gateway nor the journal has more of
-    its number.
+    were edited since, or not stored, even with --sample. If several rows have the same key, the stored one is compared.
+    A card that was replaced by another with the same last four digits goes unnoticed: neither the gateway nor the
+    journal has more of its number.
 
     The worst findings come first: missing accounts, then different ones, unreadable ones, and rows that are not
     stored. --out writes all of them.
