@@ -286,9 +286,8 @@ async def test_parquet_rejects_mean_the_same_as_their_input(tmp_path: Path) -> N
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "cards.parquet")
-    rows = read_rows(tmp_path / "cards.parquet")
-    given = [row async for row in rows]
-    input_format = InputFormat(format="parquet", columns=rows.columns)
+    given = [row async for row in read_rows(tmp_path / "cards.parquet")]
+    input_format = InputFormat(format="parquet", columns=table.column_names)
     written(
         path := tmp_path / "rejects.parquet", input_format, *((row, rejected({})[1]) for row in given), unmasked=True
     )
