@@ -88,7 +88,7 @@ async def ending(call: Awaitable[object]) -> str:
 
 async def run(facts: dict[str, Any]) -> dict[str, str]:
     """Make each call; return how it ended, by its integrator id."""
-    limits: dict[str, Any] = {"timeout": 6.0, "terminal_timeout": 2.0, "in_doubt_seconds": 0.1, "max_attempts": 2}
+    limits: dict[str, Any] = {"timeout": 10.0, "terminal_timeout": 2.0, "in_doubt_seconds": 0.1, "max_attempts": 2}
     gateway = gateway_of(facts, ledger=SqliteLedger(facts["ledger"]), **limits)
     resources = gateway.transactions, gateway.router_transactions, gateway.quick_invoices
 
