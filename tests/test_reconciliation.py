@@ -140,12 +140,14 @@ async def test_ineffective_void() -> None:
     assert (await reconcile([PAYMENT], done(), attrs.evolve(void, outcome="refused"))).agrees
 
 
-@pytest.mark.parametrize(("amount", "agrees"), [("1.00", True), ("13.00", False)])
-async def test_capture(amount: str, agrees: bool) -> None:
+@pytest.mark.parametrize(
+    ("amount", "type_id", "agrees"), [("1.00", 20, True), ("13.00", 20, False), ("1.00", 30, False)]
+)
+async def test_capture(amount: str, type_id: int, agrees: bool) -> None:
     """A capture without an amount takes what was authorized, which may be less than was asked for, but never more."""
     amounts: dict[str, Any] = dict.fromkeys(("transaction_amount", "auth_amount"), Decimal(amount))
     capture = done(id="capture", call="PUT /v2/transactions/t1", api_id=None, sent={"action": "authcomplete"})
-    found = await reconcile([attrs.evolve(PAYMENT, **amounts)], done(), capture)
+    found = await reconcile([attrs.evolve(PAYMENT, type_id=TransactionType(type_id), **amounts)], done(), capture)
     assert found.agrees is agrees
 
 

@@ -199,7 +199,7 @@ def compare_payment(payment: GatewayPayment, calls: Sequence[RecordedCall]) -> t
     different = min(created, key=len, default=())
     most = max((call.amount for call in executed if call.amount is not None), default=Decimal(0))
     if different and any(_has_set_amount(payment, call, most) for call in executed if not call.is_create):
-        different = ()
+        different = tuple(each for each in different if each.split(maxsplit=1)[0] not in _AMOUNT_FIELDS)
     voided = any(call.action == "void" and call.outcome == "done" for call in calls)
     if voided and not (payment.is_voided or payment.is_declined):
         different = (*different, f"status_id is {payment.status_id} after a void")
