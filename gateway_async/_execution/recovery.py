@@ -117,14 +117,14 @@ class CrashRecovery:
                 if found.status is LookupStatus.GONE:
                     return _Resolution("unknown", error=contradiction(str(lookup)), is_final=False)
                 if conclusive:
-                    return self._not_made(intent)
+                    return self._not_made(intent, found.status)
                 return _Resolution("unknown", error=_in_doubt(conclusive_at), is_final=False)
             except GatewayError as error:
                 return _Resolution("unknown", error=error, is_final=not _is_transient(error))
 
-    def _not_made(self, intent: Intent) -> "_Resolution":
-        if self._ledger_recorder.is_from_other_user(intent):
-            reason = "another user sent it, whose records this one may not see: recover it with that user"
+    def _not_made(self, intent: Intent, status: LookupStatus) -> "_Resolution":
+        if status is LookupStatus.NO_RECORD and self._ledger_recorder.is_from_other_user(intent):
+            reason = "another user sent it, whose records this one may not see: recover it with that user, or by hand"
             return _Resolution("unknown", error=InvalidRequestError(reason))
         return _Resolution("not_made")
 

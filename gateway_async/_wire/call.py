@@ -64,11 +64,11 @@ class LookupStatus(enum.Enum):
     DIFFERENT_RECORD = "different record"
     """The record with the integrator id differs from what was sent."""
     NOT_EXECUTED = "not executed"
-    """The record, or a whole list without it, shows that the write was not executed so far."""
+    """The record shows that the write was not executed so far."""
     UNPROVEN = "unproven"
     """The record does not contradict the write, and does not show all that it changed."""
     NO_RECORD = "no record"
-    """The gateway says that the record of a write does not exist. A list must confirm it."""
+    """The record of a write does not exist: a list is without it, or the gateway says so, which a list must confirm."""
     GONE = "gone"
     """The gateway says that the record of a deletion does not exist. A list must confirm it."""
 

@@ -117,7 +117,7 @@ def new_record(spec: ResourceSpec[R], outcome_query: OutcomeQuery) -> Lookup[R]:
             return LookupResult(LookupStatus.EXECUTED, structure(spec.record, _only_match(spec, new, values)))
         if unknown or not is_complete:
             raise FieldError(f".{spec.plural}", "the list has more rows than were read, so one may be new")
-        return LookupResult(LookupStatus.NOT_EXECUTED)
+        return LookupResult(LookupStatus.NO_RECORD)
 
     return Lookup(request=_list_newest(spec, expected), read=read)
 

@@ -275,7 +275,7 @@ class RecordReader(Generic[R]):
         wanted = {name: outcome_query.id, "location_id": outcome_query.location_id}
 
         def read(row: Mapping[str, Any] | None) -> LookupResult[R]:
-            return LookupResult(LookupStatus.NOT_EXECUTED) if row is None else self.evaluate(outcome_query, row)
+            return LookupResult(LookupStatus.NO_RECORD) if row is None else self.evaluate(outcome_query, row)
 
         request, find = self._search(wanted)
         return Lookup(request=request, read=lambda content: read(find(content)))

@@ -12,6 +12,7 @@ from gateway_async._execution.terminals import TerminalQueues, UnresolvedCalls
 from gateway_async._wire.call import Call, HttpRequest, Lookup, LookupResult, LookupStatus
 from gateway_async.errors import MalformedReplyError, MismatchedWriteError
 from gateway_async.ledger.protocol import Intent, Recovered
+from tests.support.waiting import PATIENCE
 
 from .test_ledger import intent
 
@@ -82,7 +83,15 @@ async def test_a_record_that_only_the_list_shows_proves_nothing(
 async def test_a_list_that_lags_behind_is_read_again() -> None:
     lists = iter([lookup(LookupStatus.NOT_EXECUTED), lookup(LookupStatus.EXECUTED)])
     by_id = attrs.evolve(lookup(LookupStatus.GONE), confirmation=lambda: next(lists))
-    assert (await recover(OneIntent(), by_id, wait=0.01)).outcome == "found"
+    assert (await recover(OneIntent(), by_id, wait=PATIENCE)).outcome == "found"
+
+
+async def test_another_users_record() -> None:
+    """Any user can see that a record shows no effect; a record that is not found may be hidden from this user."""
+    ledger: Any = OneIntent()
+    ledger.is_from_other_user = lambda _: True
+    for status, outcome in ((LookupStatus.NOT_EXECUTED, "not_made"), (LookupStatus.NO_RECORD, "unknown")):
+        assert (await recover(ledger, lookup(status, lookup(status)))).outcome == outcome
 
 
 @pytest.mark.parametrize(

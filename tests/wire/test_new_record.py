@@ -61,13 +61,13 @@ def test_only_ids_and_a_time_are_kept() -> None:
 )
 def test_foreign_rows(other: dict[str, Any]) -> None:
     """Ignore rows of other contacts with a similar id, and of bank accounts."""
-    assert found(asked(), other).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(), other).status is LookupStatus.NO_RECORD
 
 
 def test_integrator_id() -> None:
     """No integrator's id can be given there, so a vault that has one is another's, and hides nothing."""
     named = row("b", 101, account_vault_api_id="somebody-elses")
-    assert found(asked(row("a")), named, row("a")).status is LookupStatus.NOT_EXECUTED
+    assert found(asked(row("a")), named, row("a")).status is LookupStatus.NO_RECORD
     assert found(asked(row("a")), row("d", 102, account_vault_api_id=""), named, row("a")).record.id == "d"
 
 
@@ -116,7 +116,7 @@ def test_no_list(content: Any) -> None:
 def test_one_count() -> None:
     """One is enough; a list of another contact, or a later page, proves nothing."""
     for pagination in ({"totalCount": 0}, {"pageCount": 1}):
-        assert new_record(ACCOUNT_VAULT, asked()).read(listed(**pagination)).status is LookupStatus.NOT_EXECUTED
+        assert new_record(ACCOUNT_VAULT, asked()).read(listed(**pagination)).status is LookupStatus.NO_RECORD
     with pytest.raises(FieldError, match="one may be new"):
         new_record(ACCOUNT_VAULT, asked()).read(listed(pageCount=1, currentPage=2))
     link = {"self": {"href": "https://gateway.test/v2/accountvaults?contact_id=another"}}

@@ -427,13 +427,13 @@ def test_list_lookup(outcome_query: OutcomeQuery, params: str) -> None:
 
 
 def test_list_outcomes() -> None:
-    """The record that was asked for, `NOT_EXECUTED` where it is not, and what differs where it has another amount."""
+    """The record that was asked for, `NO_RECORD` where it is not, and what differs where it has another amount."""
     call = SALE.listing_lookup(BY_QUERY)
     row = {"id": "t1", "transaction_api_id": "mine", "location_id": "loc", "transaction_amount": "12.50"}
     assert call.read(listed({**row, "transaction_api_id": "mine-2"}, row)).record == SALE.get("t1", DEFAULTS).read(
         {"transaction": row}
     )
-    assert call.read(listed()).status is LookupStatus.NOT_EXECUTED
+    assert call.read(listed()).status is LookupStatus.NO_RECORD
     other = call.read(listed({**row, "transaction_amount": "99.00"}))
     assert other.status is LookupStatus.DIFFERENT_RECORD
     assert other.differences == ("transaction_amount is '99.00', not '12.50'",)
