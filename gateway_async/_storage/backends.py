@@ -1,6 +1,7 @@
 """The SQLite file or the PostgreSQL connection on which a writer's thread runs the operations of a store."""
 
 import asyncio
+import os
 import sqlite3
 import time
 from abc import ABC, abstractmethod
@@ -92,8 +93,9 @@ class SqliteBackend(_Backend):
                 self._connection.close()
                 raise
         self._connection.row_factory = sqlite3.Row
-        paths = (self.path, f"{self.path}-wal", f"{self.path}-shm")
-        self._identities = {path: identity for path in paths if (identity := file_identity(path))}
+        target = os.path.realpath(self.path)  # SQLite puts the other files beside it
+        files = {"it": self.path, **{f"its file {suffix}": target + suffix for suffix in ("-wal", "-shm")}}
+        self._identities = [(name, path, found) for name, path in files.items() if (found := file_identity(path))]
         if not shared:  # now the file is known to be one of this package's
             restrict_mode(self.path)
 
@@ -143,9 +145,8 @@ class SqliteBackend(_Backend):
         Data in an unlinked file would be lost with the process. If only the write-ahead log is unlinked, closing the
         file saves its data.
         """
-        for path, identity in self._identities.items():
+        for name, path, identity in self._identities:
             if file_identity(path) != identity:
-                name = "it" if path == self.path else f"its file {path.removeprefix(self.path)}"
                 reason = f"{name} was moved, removed or replaced: put it back, or restart the program"
                 raise self._format.error(self.path, reason)
 

@@ -87,9 +87,8 @@ def connect_redis(
 
 def _pool_at(url: Secret, redis: Any, **options: Any) -> Any:
     """The pool of an address, or None. No error is raised, because its traceback would show the password."""
-    if not url.reveal().isprintable():  # a lone surrogate: the error that it causes later has the password
-        return None
     try:
+        url.reveal().encode()  # a lone surrogate: the error that it would cause later has the password
         found = redis.connection.parse_url(url.reveal())
         user, password = found.pop("username", ""), found.pop("password", "")
         login = {"credential_provider": _Login(user, Secret(password))} if user or password else {}

@@ -262,7 +262,8 @@ async def test_postgres_addresses(make: Callable[[str], object]) -> None:
 
 @pytest.mark.parametrize("make", [lambda url: RedisTerminalLease(url, owner="t"), lambda url: RedisRate(url, 1)])
 async def test_redis_addresses(make: Callable[[str], object]) -> None:
-    """The sentence says whether the form or the port is wrong."""
+    """The sentence says whether the form or the port is wrong. A file may end the address with a line break."""
+    make(f"redis://:{ENCODED}@h/0\n")
     for url in (
         f"redis://:{ENCODED}@[::1/0",
         f"http://:{ENCODED}@h",

@@ -283,8 +283,12 @@ async def test_full_disk(place: Place, store: QueuedStore, caplog: pytest.LogCap
 @pytest.mark.parametrize(("kind", "anyio_backend"), KINDS[:1])
 @pytest.mark.parametrize(("suffix", "name"), [("", "it"), ("-wal", "its file -wal"), ("-shm", "its file -shm")])
 @pytest.mark.parametrize("is_replaced", [False, True])
-async def test_moved_file(place: Place, store: QueuedStore, suffix: str, name: str, is_replaced: bool) -> None:
+async def test_moved_file(place: Place, suffix: str, name: str, is_replaced: bool) -> None:
     """A write to a file without a name would be lost with the process; closing saves what was written before."""
+    link = place.path.with_name("link")
+    place.path.touch()
+    link.symlink_to(place.path)
+    store = QueuedStore("notes", partial(SqliteBackend, link, FILE_FORMAT), LedgerError)
     await store.run(add_one, "a", "kept")
     path = place.path.with_name(place.path.name + suffix)
     elsewhere = path.rename(path.with_name("elsewhere"))
