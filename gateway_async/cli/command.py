@@ -53,7 +53,7 @@ def split_pairs(option: str, texts: Sequence[str], *, at_last: bool = False) -> 
 
 
 def parse_time(text: str) -> datetime:
-    """Return a time in UTC, which is meant unless the text says otherwise; a date is its first moment.
+    """Parse a time, which is in UTC unless it has an offset, and return it in UTC. A date is its midnight.
 
     Raises:
         ValueError: it is not a time in ISO 8601.

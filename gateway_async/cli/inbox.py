@@ -39,7 +39,7 @@ _COLUMNS: Final[TableColumns] = {
     "error": "error",
 }
 _PAGE: Final = 200
-_MAX_NUMBER: Final = 2**63 - 1
+_MAX: Final = 2**63 - 1
 
 
 @attrs.frozen(kw_only=True)
@@ -61,9 +61,9 @@ class InboxCommand:
     dead: Annotated[bool, Option("--dead", help="List dead postbacks only.")] = False
     waiting: Annotated[bool, Option("--waiting", help="List waiting postbacks only.")] = False
     show_all: Annotated[bool, Option("--all", help="List handled postbacks too.")] = False
-    replay: Annotated[int | None, Option(max=_MAX_NUMBER, metavar="NUMBER", help="Handle one postback again.")] = None
+    replay: Annotated[int | None, Option(min=1, max=_MAX, metavar="NUMBER", help="Handle one postback again.")] = None
     replay_dead: Annotated[bool, Option("--replay-dead", help="Handle all dead postbacks again.")] = False
-    discard: Annotated[int | None, Option(max=_MAX_NUMBER, metavar="NUMBER", help="Give up one dead postback.")] = None
+    discard: Annotated[int | None, Option(min=1, max=_MAX, metavar="NUMBER", help="Give up one dead postback.")] = None
     table: Annotated[str, Option(metavar="TABLE", help="Table of the inbox in PostgreSQL.")] = "postback_inbox"
     as_json: AsJson = False
 

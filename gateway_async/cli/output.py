@@ -145,9 +145,12 @@ def attributes(value: object, *names: str) -> TableRow:
     return {name: getattr(value, name) for name in names}
 
 
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 def printable(text: str) -> str:
-    """Replace control characters, which a terminal would interpret."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+    """Replace what a terminal would interpret, and what is no Unicode."""
+    return _CONTROLS.sub("?", text)
 
 
 def format_time(moment: datetime) -> str:

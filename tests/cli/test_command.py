@@ -124,6 +124,7 @@ MESSAGES = {
     ("inbox", "none.db", "--replay", "9" * 19): (
         f"Invalid value for '--replay': Input should be less than or equal to {2**63 - 1}"
     ),
+    ("inbox", "none.db", "--discard", "0"): "Invalid value for '--discard': Input should be greater than or equal to 1",
     ("ledger", "none.db", "--until", "2026-01-01"): "--until: needs --reconcile",
     ("inbox", "none.db", "--dead", "--replay-dead"): (
         "--dead, --waiting, --all, --replay, --replay-dead, --discard: only one of them can be used"

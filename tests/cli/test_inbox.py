@@ -24,7 +24,7 @@ async def fill(inbox: Inbox) -> None:
         raw = {"id": record, "modified_ts": 1_700_000_000, "description": "planted-body"}
         await inbox.store(postback_of("UPDATE", "transaction", raw))
     dead, handled = await inbox.claim(2, 60)
-    await inbox.fail(dead, "ValueError: no such order\x9b", None)
+    await inbox.fail(dead, "ValueError: no such \u200dorder\x9b", None)
     await inbox.complete(handled, PostbackState.HANDLED)
     await inbox.aclose()
 
@@ -52,7 +52,7 @@ def test_listing(path: Path) -> None:
     """People get number, time, record and error, no body, and what to do; status 3 says that some are dead."""
     ended = run_on_terminal("inbox", str(path))
     assert ended.returncode == 3
-    for shown in ("transaction", "UPDATE", "dead", "waiting", "ValueError: no such order?", "--replay-dead"):
+    for shown in ("transaction", "UPDATE", "dead", "waiting", "ValueError: no such \u200dorder?", "--replay-dead"):
         assert shown in ended.stdout
     assert "handled " not in ended.stdout.replace("handled again", "")
     assert "planted-body" not in ended.stdout

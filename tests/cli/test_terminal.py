@@ -82,10 +82,7 @@ def test_help_width(arguments: tuple[str, ...]) -> None:
         assert max(map(len, shown.splitlines())) < columns
         assert re.findall(r"(?<!://)(?<!NAME,)…|<\w+>?|\{|\[\[", shown) == []
         assert names_in(shown) == names
-
-
-def test_a_terminal_of_one_column_gets_help() -> None:
-    assert run("--help", COLUMNS="1").returncode == 0
+    assert run(*arguments, "--help", COLUMNS="1").returncode == 0
 
 
 def names_in(text: str) -> list[str]:

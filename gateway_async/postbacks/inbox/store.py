@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from operator import index
 from os import PathLike
 from secrets import token_hex
 from time import time
@@ -77,7 +78,6 @@ _POSTGRES_MARKS: Final = (
 )
 _CONNECTIONS: Final = 10
 _HIGHEST: Final = 2**63 - 1
-"""The highest number that a database can store. A higher one would fail the other tasks of a transaction."""
 
 # One statement and one encoding for all rows: each further one would make the thread wait for the interpreter's lock.
 _STORE_ROWS: Final = """
@@ -108,6 +108,11 @@ SET head = coalesce(keys.head, excluded.head),
     due_at = CASE WHEN keys.head IS NULL THEN excluded.due_at ELSE keys.due_at END
 RETURNING 1
 """
+
+
+def _storable(number: int) -> int:
+    """The nearest number that a database can store; another one would fail the other tasks of a transaction."""
+    return max(0, min(index(number), _HIGHEST))
 
 
 class _SqlInbox(SqlStore[S]):
@@ -147,7 +152,7 @@ class _SqlInbox(SqlStore[S]):
         self, state: PostbackState | None = None, *, after: int = 0, limit: int = 1000
     ) -> Sequence[StoredPostback]:
         """List stored postbacks."""
-        return await self._store.read(operations.list_postbacks, state, min(after, _HIGHEST), min(limit, _HIGHEST))
+        return await self._store.read(operations.list_postbacks, state, _storable(after), _storable(limit))
 
     async def health(self) -> InboxHealth:
         """Count what waits, is in progress and is dead."""
@@ -155,11 +160,11 @@ class _SqlInbox(SqlStore[S]):
 
     async def replay(self, number: int) -> bool:
         """Make a postback waiting again."""
-        return await self._store.run(operations.replay, min(number, _HIGHEST))
+        return await self._store.run(operations.replay, _storable(number))
 
     async def discard(self, number: int) -> bool:
         """Give up a dead postback."""
-        return await self._store.run(operations.discard, min(number, _HIGHEST))
+        return await self._store.run(operations.discard, _storable(number))
 
     def reopen(self) -> None:
         """Make the inbox usable again after `aclose`; the next use opens it, and a pool of yours has to be open."""
