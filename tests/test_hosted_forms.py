@@ -194,7 +194,7 @@ UNSENDABLE: list[tuple[str, object, str]] = [
     ("description", "\ud800", "invalid character"),
     ("description", Decimal("NaN"), "is not a number"),
     ("transaction_api_id", "order 1001", "without spaces"),
-    ("transaction_api_id", "1" * 65, "at most 64 characters"),
+    ("transaction_api_id", "1" * 65, "1 to 64 characters"),
     ("transaction_api_id", 1001, "must be text"),
     ("account_number", "4111111111111111", "must not be in a URL"),
     ("cvv", "999", "must not be in a URL"),

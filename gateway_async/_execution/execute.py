@@ -273,7 +273,7 @@ class CallExecutor:
                     self._events.emit(event_of_change(self._circuit_breaker, state.facts))
                 return result
             no_response = f"no response within {seconds:g} s (read timeout)"
-            reason = no_response if progress.may_have_been_sent else f"the time for it ({seconds:g} s) had passed"
+            reason = no_response if progress.may_have_been_sent else f"it could not be sent within {seconds:g} s"
             lost = interruption_error(reason, call, progress)
             if call.repeat_effect.is_read:
                 raise DeadlineExceededError(plan.seconds, call=str(call)) from lost  # noqa: TRY301  recorded below

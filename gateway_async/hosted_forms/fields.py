@@ -184,7 +184,7 @@ def field_problems(form: str, fields: Mapping[str, Any]) -> Iterator[str]:
         if value in (None, ""):
             yield f"{name}: is required"
         elif name.endswith("_api_id") and not (isinstance(value, str) and _OWN_ID.fullmatch(value)):
-            yield f"{name}: must be text of at most 64 characters without spaces, to find the record by"
+            yield f"{name}: must be text of 1 to 64 characters without spaces"
     if form == "payform":
         yield from _action_problems(fields)
     for name, value in fields.items():

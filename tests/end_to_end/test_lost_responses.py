@@ -46,7 +46,7 @@ async def test_unsent_stage(sandbox: Sandbox) -> None:
         sandbox.stop()
         with pytest.raises(NotSentError) as refused:
             await gateway.transactions.create(SALE)
-    assert "was not sent: the time for it (0.666667 s) had passed" in str(waited.value)
+    assert "was not sent: it could not be sent within 0.666667 s" in str(waited.value)
     assert (waited.value.reached, refused.value.reached) == (SendStage.NOT_CONNECTED, SendStage.NOTHING_WRITTEN)
 
 

@@ -120,9 +120,10 @@ UNKNOWN = ("nothing", "account_number", "deleted_ts", "nothing_from", "api_id")
 
 
 @pytest.mark.usefixtures("seven")
-def test_unknown_filter(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
-    """The log has its name and not its value; the other filters apply."""
+def test_unknown_filter(shop: Shop, strict_shop: Shop, errors: Errors, caplog: pytest.LogCaptureFixture) -> None:
+    """The log has its name and not its value; the other filters apply. A strict gateway refuses it."""
     for name in UNKNOWN:
+        assert list(errors(strict_shop.get("/v2/transactions", **{name: "1"}))) == [name]
         caplog.clear()
         assert payments(shop, status_id="301", **{name: "4111111111111111"}) == ["t5"]
         logged = [record.getMessage() for record in caplog.records if record.name.endswith("ignored_fields")]

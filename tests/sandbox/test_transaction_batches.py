@@ -138,8 +138,13 @@ def test_settled_payment(shop: Shop, errors: Errors) -> None:
     settled(shop, refund["transaction_batch_id"])
     of_refund = shop.pay("1.00", **back, previous_transaction_id=refund["id"])
     assert list(errors(of_refund)) == ["previous_transaction_id"]
-    flags = shop.get(f"/v2/transactions/{sale['id']}", expand="is_settled,is_refundable").json()["transaction"]
-    assert (flags["is_settled"], flags["is_refundable"]) == (True, False)
+    for one in (sale, refund):
+        flags = shop.get(f"/v2/transactions/{one['id']}", expand="is_settled,is_voidable,is_refundable").json()
+        assert [flags["transaction"][f"is_{name}"] for name in ("settled", "voidable", "refundable")] == [
+            True,
+            False,
+            False,
+        ]
 
 
 def test_failed_settlement(shop: Shop) -> None:

@@ -172,7 +172,7 @@ _MAX_FAILURES: Final = 10
 def render_page(report: Report, context: RunContext) -> str:
     """Render the report as a complete HTML page; with the context's progress, the page updates itself."""
     page: str = _template().render(_values(report, context))
-    return page.encode(errors="backslashreplace").decode()  # a path may be no text
+    return page.encode(errors="backslashreplace").decode()  # a path may not be valid UTF-8
 
 
 @cache

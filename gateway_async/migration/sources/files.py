@@ -151,7 +151,7 @@ class Rows:
     async def aclose(self) -> None:
         """Close the file before its end; it can be read again. A file that was given open remains open.
 
-        A thread that a cancelled call has left, and that still reads the file, ends.
+        This also ends a thread that a cancelled call left reading.
         """
         self._peeked = None
         while self._open:

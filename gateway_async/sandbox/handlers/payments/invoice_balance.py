@@ -42,7 +42,7 @@ def find_objection_to_transaction(gateway: Gateway, invoice: Row, transaction: R
 def update_invoice_of(gateway: Gateway, transaction: Row, *, more: bool = False) -> None:
     """Update the invoice of a changed transaction, if it belongs to one.
 
-    `more` says whether the transaction is a new payment of the invoice, or one again.
+    `more` says whether the transaction is a new payment of the invoice, or counts again.
     """
     invoice_id = transaction["quick_invoice_id"]
     if invoice := invoice_id and gateway.store.find(QUICK_INVOICE, id=invoice_id):
