@@ -27,10 +27,10 @@ class Limit:
 
 
 LIMITS: Final[Mapping[str, Limit]] = {
-    "lines of the core": Limit(16_630, 14_000),
+    "lines of the core": Limit(16_617, 14_000),
     "files of the core": Limit(85, 85),
-    "lines of the package": Limit(56_986, 50_000),
-    "files of the package": Limit(335, 340),
+    "lines of the package": Limit(56_869, 50_000),
+    "files of the package": Limit(334, 340),
     "lines of the tests": Limit(70_230, 55_000),
     "files of the tests": Limit(385, 400),
     "imports in functions": Limit(MOST, 30),
