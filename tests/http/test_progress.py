@@ -1,6 +1,7 @@
 """How far a request got, as the transport reports it."""
 
 import ssl
+from itertools import count
 from typing import Any
 
 import anyio
@@ -185,10 +186,9 @@ async def test_impatient_server() -> None:
 
     async def check() -> None:
         left.set()
-        await peer.deserted()
-        await anyio.sleep(0.01)
+        await until(lambda: peer.open == 0 and next(turns) == 20)
 
-    left = anyio.Event()
+    left, turns = anyio.Event(), count()
     async with serving(leave) as peer, client(peer) as http:
         progress = Progress()
         progress.before_sending = check
