@@ -186,9 +186,9 @@ async def test_impatient_server() -> None:
 
     async def check() -> None:
         left.set()
-        await until(lambda: peer.open == 0 and next(turns) == 20)
+        await until(lambda: peer.open == 0 and next(polls) == 20)
 
-    left, turns = anyio.Event(), count()
+    left, polls = anyio.Event(), count()
     async with serving(leave) as peer, client(peer) as http:
         progress = Progress()
         progress.before_sending = check
