@@ -302,11 +302,10 @@ def _print_record(record: Record, *, compact: bool = False) -> None:
 
     A record with characters that the output lacks, or that a terminal would interpret, is printed in ASCII.
     """
-    values, indent = record.to_dict(), 2 if sys.stdout.isatty() and not compact else None
+    indent, encoding = 2 if sys.stdout.isatty() and not compact else None, sys.stdout.encoding
+    values = record.to_dict()
     text = json.dumps(values, indent=indent, ensure_ascii=False)
-    is_shown = text.replace("\n", "").isprintable() and text == text.encode(
-        encoding := sys.stdout.encoding, "replace"
-    ).decode(encoding)
+    is_shown = text.replace("\n", "").isprintable() and text.encode(encoding, "replace").decode(encoding) == text
     typer.echo(text if is_shown else json.dumps(values, indent=indent))
 
 

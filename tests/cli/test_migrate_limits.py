@@ -5,8 +5,8 @@ from datetime import datetime
 import pytest
 
 from gateway_async import InvalidRequestError
-from gateway_async.cli.migrate.limits import Window
 from gateway_async.cli.migrate.options import MigrationOptions
+from gateway_async.cli.migrate.window import Window
 from gateway_async.migration import Report
 
 OVERNIGHT = Window.parse("22:00-06:00")

@@ -14,7 +14,7 @@ from gateway_async._secrets import is_address
 from gateway_async._text import pluralize
 from gateway_async._wire.json_text import is_utf8
 from gateway_async.cli.command import split_pairs
-from gateway_async.cli.migrate.limits import Window
+from gateway_async.cli.migrate.window import Window
 from gateway_async.cli.output import check_location
 from gateway_async.errors import InvalidRequestError
 from gateway_async.migration import Columns, Journal, PostgresJournal, Report, SqliteJournal, read_rows
